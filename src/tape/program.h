@@ -1,0 +1,156 @@
+// THE CONTRACT between the compiler and the runtime: what a compiled program is made of, as plain constants.
+//
+// A program has one tape a bucket of row counts. A tape is segments of steps; a segment with repeat > 1 is the layer
+// loop, and its operands move by a stride each turn. Every thread walks the same tape: at each step it waits at the
+// barrier when the step asks for it, then runs the kernel, which does this thread's share. Nothing else is decided when
+// a program runs.
+//
+// Memory of a step:
+//   shared arena   one, seen by all threads      slot at row_offset * row_capacity bytes
+//   local arena    one a thread                  the same layout, for values each thread computes for itself
+//   weights        the table of loaded weights   index
+//   caches         planes of the KV pages        byte offset inside a page
+//   states         one block a sequence slot     byte offset inside the block
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tape/batch.h"
+
+namespace scratchy {
+
+struct Frame;
+struct WeightView;
+
+// Where one operand of a step lies. In turn i of its segment `offset` counts as offset + i * stride.
+struct Operand {
+  enum Kind : uint8_t { kNone, kShared, kLocal, kWeight, kPlane, kState, kNumber };
+  Kind kind = kNone;
+  int64_t offset = 0;  // arena: bytes a row; weight: index; plane, state: bytes; number: the number itself
+  int64_t stride = 0;
+};
+
+// Runs this thread's share of one step.
+using Kernel = void (*)(const Frame& frame, const Operand* operands);
+
+struct StepRecord {
+  Kernel kernel;
+  const Operand* operands;
+  bool barrier;  // all threads have finished every step before this one
+};
+
+struct Segment {
+  const StepRecord* steps;
+  int32_t step_count;
+  int32_t repeat;
+};
+
+// One tape serves row counts 1 .. max_tokens.
+struct Bucket {
+  int32_t max_tokens;
+  const Segment* segments;
+  int32_t segment_count;
+  int64_t shared_row_bytes;  // arena bytes a row of capacity
+  int64_t local_row_bytes;
+};
+
+// y[t, o] of one matrix for panels [panel_begin, panel_end) (kernels/gemm.h). x points to rows of the activation kind
+// the variant reads: f32 rows, or rows prepared by the quantise step.
+struct GemmCall {
+  const std::byte* x;
+  int64_t x_stride;           // bytes between rows
+  const int32_t* x_rows;      // row indices to read, null = 0, 1, 2, ..
+  const std::byte* weights;   // packed panels
+  float* y;
+  int64_t y_stride;           // floats between rows
+  const int32_t* y_rows;      // row indices to write, null = 0, 1, 2, ..
+  int32_t row_count;
+  int32_t panel_begin, panel_end;
+};
+
+enum class ActivationKind : uint8_t { kF32, kQ8, kBF16 };
+
+// One way to hold a matrix, with the kernel compiled for it.
+struct GemmVariant {
+  uint16_t pack_form;  // PackForm (targets/cpu/kernels/pack.h)
+  ActivationKind activation;
+  void (*gemm)(const GemmCall&);
+  void (*unpack_row)(const std::byte* panels, int64_t row, float* out);  // one matrix row as f32, [I]
+};
+
+// A loaded weight. Vectors and small tensors are dense f32; matrices are packed panels of one variant.
+struct WeightView {
+  const std::byte* data = nullptr;
+  const GemmVariant* variant = nullptr;  // null: dense f32
+  int64_t expert_bytes = 0;              // stacked matrices: bytes from one expert to the next
+};
+
+// What a program needs of one weight of the checkpoint.
+struct WeightRecord {
+  const char* name;   // as the text names it
+  int32_t layer;      // -1: none
+  int32_t matrices;   // 1, or the experts / heads of a stack
+  int32_t rows, columns;  // of one matrix; a dense tensor has rows * columns elements and no variants
+  const GemmVariant* variants;
+  int32_t variant_count;
+};
+
+// A step's view of one execution, one for each thread.
+struct Frame {
+  const Batch* batch;
+  int32_t thread, thread_count;
+  int32_t turn;          // of the segment's repeat
+  int32_t row_capacity;  // the bucket's max_tokens
+  std::byte* shared;
+  std::byte* local;
+  const WeightView* weights;
+  KvPool kv;
+  std::byte* states;     // slot s begins at states + s * state_bytes
+  int64_t state_bytes;
+
+  int64_t at(const Operand& operand) const { return operand.offset + turn * operand.stride; }
+  std::byte* rows(const Operand& operand) const {
+    return (operand.kind == Operand::kLocal ? local : shared) + at(operand) * row_capacity;
+  }
+  float* floats(const Operand& operand) const { return reinterpret_cast<float*>(rows(operand)); }
+  const WeightView& weight(const Operand& operand) const { return weights[at(operand)]; }
+  const float* dense(const Operand& operand) const { return reinterpret_cast<const float*>(weight(operand).data); }
+  std::byte* state(const Operand& operand, int slot) const { return states + slot * state_bytes + at(operand); }
+};
+
+// [begin, end) of `count` things that thread `thread` of `thread_count` does: consecutive, sizes differ by at most one.
+struct Share {
+  int32_t begin, end;
+};
+inline Share share_of(int32_t count, int32_t thread, int32_t thread_count) {
+  return {static_cast<int32_t>(int64_t{count} * thread / thread_count),
+          static_cast<int32_t>(int64_t{count} * (thread + 1) / thread_count)};
+}
+
+struct CompiledProgram {
+  const char* arch;
+  const char* stem;
+  const char* quant;
+  const char* config_facts;  // JSON: what a checkpoint's config must say (matched by content)
+  const char* weight_plan;   // JSON: where each weight lies in a checkpoint
+  const Bucket* buckets;     // rising max_tokens
+  int32_t bucket_count;
+  const WeightRecord* weights;
+  int32_t weight_count;
+  int64_t page_bytes;    // of one KV page, all planes
+  int64_t state_bytes;   // of one sequence slot
+  int64_t scratch_bytes; // of the shared scratch that attention partials use, after the shared arena
+  int32_t vocab_size;
+  int32_t max_context;   // positions
+  int32_t logits_row_offset;  // shared arena slot of the logits, bytes a row
+  int32_t hidden_row_offset;  // of the optional second output, -1: none
+  int32_t hidden_size;
+  bool whole_prompt;     // an encoder: all rows of a sequence in one step
+};
+
+// Every program of this binary (defined by the emitted sources).
+extern const CompiledProgram* const kPrograms[];
+extern const int kProgramCount;
+
+}  // namespace scratchy
