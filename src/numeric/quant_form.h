@@ -1,5 +1,5 @@
-// The closed set of published weight forms and what is fixed about each. The layouts themselves are in quant_matrix.cc
-// and the dequantise_*.cc files.
+// The closed set of published weight forms and what is fixed about each. The layouts themselves are in quant_matrix.h,
+// the arithmetic in decode_parts.cc and gguf_blocks.cc.
 #pragma once
 
 #include <cstdint>

@@ -135,6 +135,8 @@ class QuantMatrix {
   std::shared_ptr<const QuantParts> parts_;
   std::shared_ptr<const void> keeper_;
   std::shared_ptr<const std::vector<uint32_t>> row_order_;
+  // Position -> column of the file, and position -> column of this matrix; null when equal.
+  std::shared_ptr<const std::vector<uint32_t>> source_order_;
   std::shared_ptr<const std::vector<int32_t>> column_order_;
   uint32_t experts_ = 1;
   uint32_t rows_ = 0;
