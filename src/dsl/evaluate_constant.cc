@@ -33,8 +33,8 @@ class Evaluator {
       }
       case ExprKind::kCall: return call(e);
       case ExprKind::kIndex: return index(e);
-      case ExprKind::kComprehension:
-      case ExprKind::kRecord:
+      case ExprKind::kComprehension: return comprehension(e);
+      case ExprKind::kRecord: return record(e);
       case ExprKind::kScan: break;
     }
     diagnostics_.add(DiagnosticKind::kNotHere, e.span).suggest("numbers, names of the config, operators and functions like `min` and `floor` may stand here");
@@ -51,6 +51,9 @@ class Evaluator {
   }
 
   std::optional<Constant> name(const Expr& e) {
+    for (auto at = variables_.rbegin(); at != variables_.rend(); ++at) {
+      if (at->first == e.name.text) return Constant::integer(at->second);
+    }
     if (auto number = named_number(e.name.text)) return number;
     if (auto found = lookup_(e.name.text)) return found;
     Diagnostic& made = diagnostics_.add(DiagnosticKind::kUnknownName, e.span, {{"name", e.name.text}});
@@ -74,6 +77,40 @@ class Evaluator {
       elements.push_back(std::move(*element));
     }
     return settle(make_list(std::move(elements)), e.span);
+  }
+
+  std::optional<Constant> comprehension(const Expr& e) {
+    const auto begin = value(*e.children[1]);
+    const auto end = value(*e.children[2]);
+    if (!begin || !end) return std::nullopt;
+    for (const Constant* bound : {&*begin, &*end}) {
+      if (bound->is_int()) continue;
+      diagnostics_.add(DiagnosticKind::kWrongKind, e.span, {{"what", "bound of the range"}, {"wanted", "an integer"}, {"got", to_string(*bound, 60)}});
+      return std::nullopt;
+    }
+    Constant::List elements;
+    for (int64_t i = begin->as_int(); i < end->as_int(); ++i) {
+      if (++steps_ > static_cast<int64_t>(kMaxElements)) {
+        diagnostics_.add(DiagnosticKind::kNoValue, e.span, {{"expression", "the list"}, {"why", "it is too long"}});
+        return std::nullopt;
+      }
+      variables_.emplace_back(e.name.text, i);
+      auto element = value(*e.children[0]);
+      variables_.pop_back();
+      if (!element) return std::nullopt;
+      elements.push_back(std::move(*element));
+    }
+    return settle(make_list(std::move(elements)), e.span);
+  }
+
+  std::optional<Constant> record(const Expr& e) {
+    Constant::Record fields;
+    for (const NamedExpr& field : e.arguments) {
+      auto one = value(*field.value);
+      if (!one) return std::nullopt;
+      fields.push_back({field.name.text, std::move(*one)});
+    }
+    return settle(make_record(std::move(fields)), e.span);
   }
 
   std::optional<Constant> binary(const Expr& e) {
@@ -124,6 +161,8 @@ class Evaluator {
   const ConstantLookup& lookup_;
   const std::vector<std::string>& known_;
   Diagnostics& diagnostics_;
+  std::vector<std::pair<std::string, int64_t>> variables_;  // of the comprehensions around
+  int64_t steps_ = 0;                                       // elements made so far, all lists together
 };
 
 }  // namespace

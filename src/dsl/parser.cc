@@ -568,12 +568,25 @@ class Parser {
         if (d != nullptr) d->suggest("arguments without a name stand before those with one");
         return false;
       }
-      made.value = expression();
+      made.value = argument();
       if (!made.value) return false;
       out.push_back(std::move(made));
       if (!take_if(TokenKind::kComma)) break;
     }
     return expect(TokenKind::kRightParen);
+  }
+
+  // An expression, or a range `a..b`, which is the list [a, b].
+  ExprPtr argument() {
+    const Span begin = token().span;
+    ExprPtr out = expression();
+    if (!out || !take_if(TokenKind::kDotDot)) return out;
+    ExprPtr end = expression();
+    if (!end) return nullptr;
+    ExprPtr node = make(ExprKind::kList, begin);
+    node->children.push_back(std::move(out));
+    node->children.push_back(std::move(end));
+    return finish(std::move(node), begin);
   }
 
   ExprPtr primary() {

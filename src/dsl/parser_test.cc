@@ -117,12 +117,14 @@ TEST(EvaluateConstant, ComputesWithIntegersAndFractions) {
   EXPECT_EQ(evaluated("10 - 3 - 2"), "5");
   EXPECT_EQ(evaluated("1e-6"), "1e-06");
   EXPECT_EQ(evaluated("sqrt(4)"), "2.0");
+  EXPECT_EQ(evaluated("[i % 2 == 0 ? \"a\" : \"b\" for i in 0..3]"), "[\"a\", \"b\", \"a\"]");
+  EXPECT_EQ(evaluated("get({a: 1, b: [2]}, \"b\", 0)"), "[2]");
 }
 
 // C18
 TEST(EvaluateConstant, OverflowAndDivisionByZeroAreErrors) {
   for (const char* text : {"9223372036854775807 + 1", "hidden_size / 0", "1 % 0", "10 ** 30", "1.0 / 0", "ln(0)", "sqrt(-1)", "1e300 * 1e300",
-                           "inf - inf", "-(0 - 9223372036854775807 - 1)", "99999999999999999999", "1e999", "[1, 2][2]", "nothing + 1", "hiden_size", "-\"a\""}) {
+                           "inf - inf", "-(0 - 9223372036854775807 - 1)", "99999999999999999999", "1e999", "[1, 2][2]", "nothing + 1", "hiden_size", "-\"a\"", "[i for i in 0..4611686018427387904]", "[[j for j in 0..100000] for i in 0..100000]"}) {
     EXPECT_NE(evaluated(text).find("error"), std::string::npos) << text << " gives " << evaluated(text);
   }
   EXPECT_NE(evaluated("hiden_size").find("did you mean `hidden_size`?"), std::string::npos);
