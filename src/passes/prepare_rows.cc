@@ -8,7 +8,7 @@ void prepare_rows(Graph& graph) {
   std::map<ValueId, ValueId> prepared;
   std::vector<Op> ops;
   for (Op& op : graph.ops) {
-    if (op.kind == OpKind::kGemm || op.kind == OpKind::kGemmExperts) {
+    if (op.kind == OpKind::kGemm || op.kind == OpKind::kGemmExperts || op.kind == OpKind::kGemmHeads) {
       const auto [entry, fresh] = prepared.try_emplace(op.operands[0]);
       if (fresh) {
         entry->second = graph.add_value(graph.type(op.operands[0]), graph.value(op.operands[0]).name);

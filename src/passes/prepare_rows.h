@@ -3,7 +3,7 @@
 //
 //   q = gemm(x, wq); k = gemm(x, wk)      =>      p = prepare(x); q = gemm(p, wq); k = gemm(p, wk)
 //
-// Afterwards the first operand of every gemm and gemm_experts is a prepare.
+// Afterwards the first operand of every gemm, gemm_heads and gemm_experts is a prepare.
 #pragma once
 
 #include "graph/graph.h"

@@ -5,6 +5,7 @@
 // sources; nothing in it is specific to one.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -104,9 +105,9 @@ struct Plan {
 // What planning must know of a target.
 struct PlanFacts {
   // Bytes of one row of a value: `prepared` for the result of a prepare, [.., width] with `groups` rows of `width` each.
-  int64_t (*row_bytes)(const Type& type, bool prepared);
+  std::function<int64_t(const Type& type, bool prepared)> row_bytes;
   // Bytes of one plane in one page.
-  int64_t (*plane_page_bytes)(const Plane& plane);
+  std::function<int64_t(const Plane& plane)> plane_page_bytes;
   // Rows up to which each thread computes row programs for itself rather than wait for another's share.
   int32_t replicate_up_to;
   std::vector<int32_t> bucket_tokens;  // rising

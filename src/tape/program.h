@@ -16,9 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
+#include "checkpoint/weight_source.h"
 #include "tape/batch.h"
 
 namespace scratchy {
+
+class QuantMatrix;
 
 struct Frame;
 struct WeightView;
@@ -53,30 +57,31 @@ struct Bucket {
   int32_t segment_count;
   int64_t shared_row_bytes;  // arena bytes a row of capacity
   int64_t local_row_bytes;
+  Operand logits;  // f32 rows of vocab_size, one an output row
+  Operand hidden;  // kNone: the program has no second output
 };
 
-// y[t, o] of one matrix for panels [panel_begin, panel_end) (kernels/gemm.h). x points to rows of the activation kind
-// the variant reads: f32 rows, or rows prepared by the quantise step.
+// y[t, o] for panels [panel_begin, panel_end) of one packed matrix (targets/cpu/kernels/gemm.h).
 struct GemmCall {
-  const std::byte* x;
-  int64_t x_stride;           // bytes between rows
+  const std::byte* x;         // prepared rows of the variant's activation kind, one after the other
   const int32_t* x_rows;      // row indices to read, null = 0, 1, 2, ..
   const std::byte* weights;   // packed panels
   float* y;
   int64_t y_stride;           // floats between rows
   const int32_t* y_rows;      // row indices to write, null = 0, 1, 2, ..
-  int32_t row_count;
+  int32_t row_count, inputs, outputs;
   int32_t panel_begin, panel_end;
 };
 
-enum class ActivationKind : uint8_t { kF32, kQ8, kBF16 };
+// What a prepared row holds, in this order.
+enum class ActivationKind : uint8_t { kF32, kBF16, kQ8 };
 
 // One way to hold a matrix, with the kernel compiled for it.
 struct GemmVariant {
-  uint16_t pack_form;  // PackForm (targets/cpu/kernels/pack.h)
+  uint16_t pack_form;  // of the target
   ActivationKind activation;
   void (*gemm)(const GemmCall&);
-  void (*unpack_row)(const std::byte* panels, int64_t row, float* out);  // one matrix row as f32, [I]
+  void (*unpack_row)(const std::byte* panels, int32_t columns, int32_t row, float* out);  // one matrix row as f32
 };
 
 // A loaded weight. Vectors and small tensors are dense f32; matrices are packed panels of one variant.
@@ -86,14 +91,31 @@ struct WeightView {
   int64_t expert_bytes = 0;              // stacked matrices: bytes from one expert to the next
 };
 
+// What is done to a tensor between the checkpoint and the program, on row-major f32.
+struct WeightTransform {
+  enum Kind : uint8_t { kReshape, kSlice, kTranspose } kind;
+  int32_t axis, begin, end;  // of a slice
+  int32_t rank;
+  int32_t dims[4];  // of the result
+};
+
 // What a program needs of one weight of the checkpoint.
 struct WeightRecord {
-  const char* name;   // as the text names it
-  int32_t layer;      // -1: none
-  int32_t matrices;   // 1, or the experts / heads of a stack
+  int32_t source;         // index into the weight plan's sources
+  int32_t matrices;       // 1, or the experts / heads of a stack
   int32_t rows, columns;  // of one matrix; a dense tensor has rows * columns elements and no variants
   const GemmVariant* variants;
   int32_t variant_count;
+  const WeightTransform* transforms;
+  int32_t transform_count;
+};
+
+// How a target packs matrices. `choose` gives the index of the variant that holds the matrix without loss, -1 for none;
+// `packed_bytes` the bytes of one matrix; `pack` writes them.
+struct WeightPacker {
+  int (*choose)(const WeightRecord& record, const QuantMatrix& matrix);
+  size_t (*packed_bytes)(const GemmVariant& variant, int32_t rows, int32_t columns);
+  Status (*pack)(const GemmVariant& variant, const QuantMatrix& matrix, std::byte* out);
 };
 
 // A step's view of one execution, one for each thread.
@@ -105,6 +127,7 @@ struct Frame {
   std::byte* shared;
   std::byte* local;
   const WeightView* weights;
+  std::byte* scratch;    // shared, CompiledProgram::scratch_bytes
   KvPool kv;
   std::byte* states;     // slot s begins at states + s * state_bytes
   int64_t state_bytes;
@@ -132,20 +155,18 @@ struct CompiledProgram {
   const char* arch;
   const char* stem;
   const char* quant;
-  const char* config_facts;  // JSON: what a checkpoint's config must say (matched by content)
-  const char* weight_plan;   // JSON: where each weight lies in a checkpoint
+  const WeightPlanView* weight_plan;  // where each weight lies in a checkpoint
+  const WeightPacker* packer;
   const Bucket* buckets;     // rising max_tokens
   int32_t bucket_count;
   const WeightRecord* weights;
   int32_t weight_count;
   int64_t page_bytes;    // of one KV page, all planes
   int64_t state_bytes;   // of one sequence slot
-  int64_t scratch_bytes; // of the shared scratch that attention partials use, after the shared arena
+  int64_t scratch_bytes; // shared scratch of attention; zeroed once
   int32_t vocab_size;
   int32_t max_context;   // positions
-  int32_t logits_row_offset;  // shared arena slot of the logits, bytes a row
-  int32_t hidden_row_offset;  // of the optional second output, -1: none
-  int32_t hidden_size;
+  int32_t hidden_size;        // of the optional second output, 0: none
   bool whole_prompt;     // an encoder: all rows of a sequence in one step
 };
 

@@ -1,0 +1,41 @@
+// Writes the C++ of one compiled program: kernels as instantiations with constant shapes, tapes as constant tables.
+//
+//   program.cc    row programs, steps, tapes, the weight plan and the program record
+//   variants.cc   the matrix kernels, one instantiation a layout
+//
+// Both include the headers of kernels/ and nothing of the compiler. Equal inputs give equal bytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/weight_source.h"
+#include "plan/plan.h"
+#include "targets/cpu/options.h"
+
+namespace scratchy::cpu {
+
+struct EmitInput {
+  std::string symbol;  // C++ name of the program, unique in the binary
+  std::string arch, stem, quant;
+  const Plan* plan;
+  WeightPlanView weights;                 // sources by (name, layer)
+  int32_t vocab_size, max_context;
+  bool whole_prompt;
+};
+
+struct EmittedFile {
+  std::string name;
+  std::string text;
+};
+
+// Facts for make_plan.
+PlanFacts plan_facts(const Options& options, int32_t max_tokens);
+
+Result<std::vector<EmittedFile>> emit(const EmitInput& input, const Options& options);
+
+// The file that lists the programs of a binary.
+EmittedFile emit_registry(const std::vector<std::string>& symbols);
+
+}  // namespace scratchy::cpu

@@ -1,0 +1,65 @@
+// Prepared rows: activations in every form that some variant of a program's matrices reads, made once.
+//
+// For a bucket of C rows a prepared value is planar: C rows of f32, then C rows of bf16, then C rows of q8, each part only if
+// the program uses it. A value [T, k, I] has k such rows a token. Which kinds a program prepares is one constant.
+#pragma once
+
+#include "tape/program.h"
+#include "targets/cpu/kernels/act.h"
+
+namespace scratchy::cpu {
+
+// Kinds a program prepares besides f32.
+struct PreparedKinds {
+  bool bf16 = false, q8 = false;
+};
+
+// Bytes of one token's rows in the part of `kind`, for `groups` rows of `width` values.
+constexpr int64_t prepared_part_bytes(ActivationKind kind, int width, int groups) {
+  switch (kind) {
+    case ActivationKind::kF32: return static_cast<int64_t>(act_row_bytes(Act::kF32, width)) * groups;
+    case ActivationKind::kBF16: return static_cast<int64_t>(act_row_bytes(Act::kBF16, width)) * groups;
+    case ActivationKind::kQ8: return static_cast<int64_t>(act_row_bytes(Act::kQ8, width)) * groups;
+  }
+  return 0;
+}
+
+// Bytes a token in front of the part of `kind`.
+constexpr int64_t prepared_part_offset(PreparedKinds kinds, ActivationKind kind, int width, int groups) {
+  int64_t offset = 0;
+  if (kind != ActivationKind::kF32) offset += prepared_part_bytes(ActivationKind::kF32, width, groups);
+  if (kind == ActivationKind::kQ8 && kinds.bf16) offset += prepared_part_bytes(ActivationKind::kBF16, width, groups);
+  return offset;
+}
+
+// Bytes a token of the whole.
+constexpr int64_t prepared_row_bytes(PreparedKinds kinds, int width, int groups) {
+  return prepared_part_bytes(ActivationKind::kF32, width, groups) +
+         (kinds.bf16 ? prepared_part_bytes(ActivationKind::kBF16, width, groups) : 0) +
+         (kinds.q8 ? prepared_part_bytes(ActivationKind::kQ8, width, groups) : 0);
+}
+
+// The part of `kind` of a prepared value that begins at `base` in a bucket of `capacity` tokens.
+constexpr int64_t prepared_part(PreparedKinds kinds, ActivationKind kind, int width, int groups, int64_t capacity) {
+  return prepared_part_offset(kinds, kind, width, groups) * capacity;
+}
+
+// Writes x[groups, width] of token `row` into the prepared value at `base`.
+template <PreparedKinds kKinds, int kWidth, int kGroups>
+inline void prepare_rows(const float* x, std::byte* base, int row, int64_t capacity) {
+  for (int g = 0; g < kGroups; ++g) {
+    const float* from = x + static_cast<int64_t>(g) * kWidth;
+    const int64_t at = static_cast<int64_t>(row) * kGroups + g;
+    write_act_row<Act::kF32>(from, kWidth, base + at * static_cast<int64_t>(act_row_bytes(Act::kF32, kWidth)));
+    if constexpr (kKinds.bf16) {
+      write_act_row<Act::kBF16>(from, kWidth, base + prepared_part(kKinds, ActivationKind::kBF16, kWidth, kGroups, capacity) +
+                                                  at * static_cast<int64_t>(act_row_bytes(Act::kBF16, kWidth)));
+    }
+    if constexpr (kKinds.q8) {
+      write_act_row<Act::kQ8>(from, kWidth, base + prepared_part(kKinds, ActivationKind::kQ8, kWidth, kGroups, capacity) +
+                                                at * static_cast<int64_t>(act_row_bytes(Act::kQ8, kWidth)));
+    }
+  }
+}
+
+}  // namespace scratchy::cpu

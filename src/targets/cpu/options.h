@@ -1,0 +1,44 @@
+// What is chosen when a binary for this target is built.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "targets/cpu/kernels/kv_cache.h"
+#include "targets/cpu/kernels/pack_form.h"
+#include "targets/cpu/kernels/prepared_rows.h"
+
+namespace scratchy::cpu {
+
+// An instruction set that a binary is compiled for.
+struct Profile {
+  std::string_view name;   // "x86-64-v3"
+  std::string_view flags;  // for the C++ compiler
+  bool bf16_dot;           // multiplies pairs of bf16
+};
+
+// All profiles, the plainest first; null for an unknown name.
+const std::vector<Profile>& profiles();
+const Profile* find_profile(std::string_view name);
+
+// A layout of packed matrices and the activations it is multiplied with.
+struct VariantChoice {
+  PackForm form;
+  Act activation;
+};
+
+// The layouts a program carries kernels for, by what the checkpoint may hold: a quant method ("gguf", "awq", "mlx", ..)
+// or "" for dense weights. Unknown methods give nothing.
+std::vector<VariantChoice> variants_for(std::string_view quant_method, const Profile& profile);
+
+// What the chosen activations need prepared.
+PreparedKinds prepared_kinds(const std::vector<VariantChoice>& variants);
+
+struct Options {
+  const Profile* profile;
+  KvType kv = KvType::kF16;
+  std::vector<VariantChoice> variants;
+};
+
+}  // namespace scratchy::cpu
