@@ -1,0 +1,110 @@
+// Rows of activations as the matrix kernels read them.
+//
+//   kF32    floats: weights are widened in registers and nothing is rounded but the sums
+//   kBF16   bf16, nearest even: for bf16 weights where the processor multiplies pairs of them
+//   kQ8     8-bit codes, one scale for every 32 columns: integer dot products
+//
+// A row is padded with zeros to whole blocks of 32 columns, so that odd widths need no tails in the kernels. A q8 row
+// is
+//
+//   | 32 codes | scale | scale * sum | -sum | -sum of the first 16 |   48 bytes a block, `sum` that of the codes
+//
+// The sums serve weights with an offset: sum of (s c + m) x = s * sum of c x + m * sum of x.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "targets/cpu/kernels/pack_form.h"
+#include "targets/cpu/kernels/simd.h"
+
+namespace scratchy::cpu {
+
+enum class Act : uint8_t { kF32, kBF16, kQ8 };
+
+struct Q8Block {
+  int8_t codes[kBlock];
+  float scale;
+  float scale_sum;
+  int32_t neg_sum;
+  int32_t neg_sum_low;
+};
+static_assert(sizeof(Q8Block) == 48);
+
+// Bytes of a row of I activations; rows of a batch follow each other at this distance.
+constexpr size_t act_row_bytes(Act act, int I) {
+  const size_t blocks = static_cast<size_t>(blocks_of(I));
+  switch (act) {
+    case Act::kF32:
+      return blocks * kBlock * 4;
+    case Act::kBF16:
+      return blocks * kBlock * 2;
+    case Act::kQ8:
+      return blocks * sizeof(Q8Block);
+  }
+  return 0;
+}
+
+// out = 32 floats at x: scale = max|x| / 127, code = x * (127 / max|x|) rounded to nearest, ties to even. The rounding
+// error of a value is at most scale / 2 and has no mean. A block with max|x| < 1e-30 is zero.
+inline void quantize_block_q8(const float* x, Q8Block* out) {
+  const F32x16 low = f32_load(x), high = f32_load(x + 16);
+  const float largest = reduce_max(max_abs(low, high));
+  const bool empty = largest < 1e-30f;
+  const F32x16 inverse = f32_splat(empty ? 0.0f : 127.0f / largest);
+  const I32x16 low_codes = round_to_i32(mul(low, inverse));
+  const I32x16 high_codes = round_to_i32(mul(high, inverse));
+  store_i8(out->codes, low_codes);
+  store_i8(out->codes + 16, high_codes);
+  const int32_t low_sum = reduce_add(low_codes);
+  const int32_t sum = low_sum + reduce_add(high_codes);
+  out->scale = empty ? 0.0f : largest / 127.0f;
+  out->scale_sum = out->scale * static_cast<float>(sum);
+  out->neg_sum = -sum;
+  out->neg_sum_low = -low_sum;
+}
+
+// Calls f(32 floats, block index) for every block of x[I], the last one padded with zeros.
+template <class F>
+void for_each_block(const float* x, int I, F f) {
+  const int whole = I / kBlock;
+  for (int b = 0; b < whole; ++b) f(x + b * kBlock, b);
+  if (const int rest = I % kBlock; rest > 0) {
+    float tail[kBlock] = {};
+    std::memcpy(tail, x + whole * kBlock, static_cast<size_t>(rest) * sizeof(float));
+    f(tail, whole);
+  }
+}
+
+// Rounds 32 floats to bf16, nearest even; NaN stays NaN.
+inline void narrow_block_bf16(const float* x, uint16_t* out) {
+  for (int i = 0; i < kBlock; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, 4);
+    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    out[i] = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded);
+  }
+}
+
+inline void quantize_row_q8(const float* x, int I, Q8Block* row) {
+  for_each_block(x, I, [&](const float* block, int b) { quantize_block_q8(block, row + b); });
+}
+
+// Writes x[I] as one activation row of act_row_bytes(kAct, I) bytes, 4-byte aligned.
+template <Act kAct>
+void write_act_row(const float* x, int I, std::byte* row) {
+  if constexpr (kAct == Act::kQ8) {
+    quantize_row_q8(x, I, reinterpret_cast<Q8Block*>(row));
+  } else if constexpr (kAct == Act::kBF16) {
+    for_each_block(x, I, [&](const float* block, int b) {
+      narrow_block_bf16(block, reinterpret_cast<uint16_t*>(row) + b * kBlock);
+    });
+  } else {
+    for_each_block(x, I, [&](const float* block, int b) {
+      std::memcpy(row + static_cast<size_t>(b) * kBlock * 4, block, kBlock * sizeof(float));
+    });
+  }
+}
+
+}  // namespace scratchy::cpu

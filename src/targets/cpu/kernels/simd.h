@@ -1,0 +1,26 @@
+// The platform header of the matrix kernels: 16-lane vectors under one set of names.
+//
+//   F32x16   16 floats, one per output of a panel
+//   I32x16   16 integers
+//   B8x64    64 bytes = 16 lanes of 4 bytes: 4 codes, or 2 bf16, of each output
+//
+// The same kernels compile over AVX-512 with VNNI (one register a vector), AVX2 with FMA and F16C (two registers) and
+// plain scalar code (arrays), chosen by the predefined macros of the compiler and by nothing else. Every operation
+// gives the same bits in all three, but for dot2_bf16 (its rounding is the instruction's); the tests hold them to it.
+// AVX-512 without VNNI takes the AVX2 code.
+//
+// The integer dot product is the one place where the instruction sets differ in kind:
+//
+//   dot_codes<bits, count>(w, x, start) = start + sum over 4 * count codes of (code - kDotBias<bits>) * x
+//
+// codes unsigned of `bits` bits, x signed in -127..127, exact in 32 bits. kDotBias is 0, or 128 where 8-bit codes are
+// made signed first. The caller chooses `start` to cancel it.
+#pragma once
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VNNI__)
+#include "targets/cpu/kernels/simd_avx512.h"
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "targets/cpu/kernels/simd_avx2.h"
+#else
+#include "targets/cpu/kernels/simd_scalar.h"
+#endif
