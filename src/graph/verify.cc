@@ -37,9 +37,9 @@ bool allowed(OpKind kind, Where where) {
         case OpGroup::kTensor: return kind != OpKind::kSampleRows;
         case OpGroup::kResource: return kind == OpKind::kConstant;
         case OpGroup::kScan: return kind == OpKind::kArgument;
+        case OpGroup::kFused: return kind == OpKind::kPrepare;
         case OpGroup::kCache:
-        case OpGroup::kState:
-        case OpGroup::kFused: return false;
+        case OpGroup::kState: return false;
       }
   }
   SCRATCHY_UNREACHABLE("place of an op");
