@@ -88,11 +88,11 @@ class CheckpointOpener {
     return single.extension() == ".gguf" ? open_gguf(single) : add_safetensors(single);
   }
 
-  // model.safetensors, else the only *.safetensors, else the only *.gguf of the folder.
+  // model.safetensors, else the only *.gguf, else the only *.safetensors of the folder.
   static Result<fs::path> single_weight_file(const fs::path& folder) {
     std::error_code error;
     if (fs::exists(folder / "model.safetensors", error)) return folder / "model.safetensors";
-    for (const char* extension : {".safetensors", ".gguf"}) {
+    for (const char* extension : {".gguf", ".safetensors"}) {
       std::vector<fs::path> found;
       for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() == extension) found.push_back(it->path());
