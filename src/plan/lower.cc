@@ -49,8 +49,8 @@ class Lowering {
   using WeightKey = std::tuple<std::string, int, int, std::string>;  // name, storage, layer, transforms
 
   // The resource behind a value made of a weight and invariant ops, and those ops in order.
-  WeightUse trace_weight(ValueId value, WeightUse::Storage storage) const {
-    WeightUse use{.storage = storage, .transforms = {}, .type = graph_.type(value)};
+  PlannedWeight trace_weight(ValueId value, PlannedWeight::Storage storage) const {
+    PlannedWeight use{.storage = storage, .transforms = {}, .type = graph_.type(value)};
     const Op* op = &graph_.producer(value);
     while (op->kind != OpKind::kWeight) {
       SCRATCHY_CHECK(op->kind == OpKind::kReshape || op->kind == OpKind::kSlice || op->kind == OpKind::kTranspose,
@@ -60,7 +60,7 @@ class Lowering {
     }
     use.resource = op->resource;
     const std::vector<int64_t>& dims = use.type.dims;
-    if (storage == WeightUse::Storage::kPanels) {
+    if (storage == PlannedWeight::Storage::kPanels) {
       SCRATCHY_CHECK(dims.size() == 2 || dims.size() == 3, "matrix of type " + to_string(use.type));
       use.matrices = dims.size() == 3 ? dims[0] : 1;
       use.rows = dims[dims.size() - 2];
@@ -71,7 +71,7 @@ class Lowering {
     return use;
   }
 
-  static std::string transform_key(const WeightUse& use) {
+  static std::string transform_key(const PlannedWeight& use) {
     std::string key;
     for (const Op& op : use.transforms) {
       key += std::string(info(op.kind).name) + std::to_string(op.attributes.axis) + "," + std::to_string(op.attributes.begin) + "," +
@@ -81,14 +81,14 @@ class Lowering {
     return key;
   }
 
-  WeightKey weight_key(const WeightUse& use) const {
+  WeightKey weight_key(const PlannedWeight& use) const {
     const Resource& resource = graph_.resources[use.resource.index];
     return {resource.name, static_cast<int>(use.storage), resource.layer, transform_key(use)};
   }
 
-  static WeightUse::Storage storage_for(const Op& op) {
+  static PlannedWeight::Storage storage_for(const Op& op) {
     const bool panels = op.kind == OpKind::kGemm || op.kind == OpKind::kGemmHeads || op.kind == OpKind::kGemmExperts || op.kind == OpKind::kEmbed;
-    return panels ? WeightUse::Storage::kPanels : WeightUse::Storage::kDense;
+    return panels ? PlannedWeight::Storage::kPanels : PlannedWeight::Storage::kDense;
   }
 
   bool is_weight_like(ValueId value) const {
@@ -97,7 +97,7 @@ class Lowering {
   }
 
   void collect_tables() {
-    std::map<WeightKey, WeightUse> weights;
+    std::map<WeightKey, PlannedWeight> weights;
     std::map<std::tuple<int, std::string>, ResourceId> caches, states;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
@@ -108,7 +108,7 @@ class Lowering {
       if (places_[i] == OpPlace::kOutside || places_[i] == OpPlace::kInvariant) continue;
       for (const ValueId operand : op.operands) {
         if (!is_weight_like(operand)) continue;
-        WeightUse use = trace_weight(operand, storage_for(op));
+        PlannedWeight use = trace_weight(operand, storage_for(op));
         weights.emplace(weight_key(use), std::move(use));
       }
     }

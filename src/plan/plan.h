@@ -69,7 +69,7 @@ struct Tape {
 };
 
 // A step of the graph's weights: the published tensor and what is done to it before it is used.
-struct WeightUse {
+struct PlannedWeight {
   ResourceId resource;
   enum class Storage : uint8_t { kDense, kPanels } storage;
   std::vector<Op> transforms;  // reshape, slice, transpose in order; empty for most
@@ -94,7 +94,7 @@ struct StatePlan {
 struct Plan {
   std::shared_ptr<const Graph> graph;  // fused, ordered; spans and names for messages
   std::vector<TapeKernel> kernels;
-  std::vector<WeightUse> weights;
+  std::vector<PlannedWeight> weights;
   std::vector<Plane> planes;
   std::vector<StatePlan> states;
   std::vector<Tape> tapes;

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/result.h"
 #include "checkpoint/weight_source.h"
 #include "tape/batch.h"
 
@@ -110,12 +109,16 @@ struct WeightRecord {
   int32_t transform_count;
 };
 
-// How a target packs matrices. `choose` gives the index of the variant that holds the matrix without loss, -1 for none;
-// `packed_bytes` the bytes of one matrix; `pack` writes them.
+// How a target packs matrices.
 struct WeightPacker {
-  int (*choose)(const WeightRecord& record, const QuantMatrix& matrix);
+  // The next variant after number `after` (-1: the first) whose layout suits the matrix, -1 for none. `pack` tells
+  // whether it really holds every value.
+  int (*next_variant)(const WeightRecord& record, const QuantMatrix& matrix, int after);
   size_t (*packed_bytes)(const GemmVariant& variant, int32_t rows, int32_t columns);
-  Status (*pack)(const GemmVariant& variant, const QuantMatrix& matrix, std::byte* out);
+  // Writes packed_bytes bytes for one matrix; false when a value does not fit the layout exactly.
+  bool (*pack)(const GemmVariant& variant, const QuantMatrix& matrix, std::byte* out);
+  // The same for a row-major f32 matrix; always possible with the plain f32 layout.
+  bool (*pack_f32)(const GemmVariant& variant, const float* values, int32_t rows, int32_t columns, std::byte* out);
 };
 
 // A step's view of one execution, one for each thread.

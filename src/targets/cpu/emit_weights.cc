@@ -34,7 +34,7 @@ std::string form_text(const WeightForm& f) {
          flag(f.tile_columns) + ", " + flag(f.log_of_negative) + ", " + float_literal(f.add) + "}";
 }
 
-const char* kind_text(WeightUse::Storage storage) { return storage == WeightUse::Storage::kPanels ? "panels" : "dense"; }
+const char* kind_text(PlannedWeight::Storage storage) { return storage == PlannedWeight::Storage::kPanels ? "panels" : "dense"; }
 
 }  // namespace
 
@@ -73,7 +73,7 @@ std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights,
   for (size_t i = 0; i < weights.sources.size(); ++i) sources[{std::string(weights.sources[i].name), weights.sources[i].layer}] = static_cast<int32_t>(i);
   std::string text, records = "constexpr WeightRecord kWeights[] = {\n";
   for (size_t i = 0; i < plan.weights.size(); ++i) {
-    const WeightUse& use = plan.weights[i];
+    const PlannedWeight& use = plan.weights[i];
     const Resource& resource = plan.graph->resources[use.resource.index];
     const auto source = sources.find({resource.name, resource.layer});
     SCRATCHY_CHECK(source != sources.end(), "no source for weight " + resource.name);
@@ -91,7 +91,7 @@ std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights,
       }
       text += "constexpr WeightTransform " + transforms + "[] = {" + items + "};\n";
     }
-    const bool panels = use.storage == WeightUse::Storage::kPanels;
+    const bool panels = use.storage == PlannedWeight::Storage::kPanels;
     records += "    {" + number(source->second) + ", " + number(use.matrices) + ", " + number(use.rows) + ", " + number(use.columns) + ", " + (panels ? symbol + "_variants" : "nullptr") +
                ", " + number(panels ? static_cast<int64_t>(variant_count) : 0) + ", " + transforms + ", " + number(static_cast<int64_t>(use.transforms.size())) + "},  // " + resource.name + " " +
                number(resource.layer) + " " + kind_text(use.storage) + "\n";

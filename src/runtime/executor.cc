@@ -1,0 +1,65 @@
+#include "runtime/executor.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace scratchy {
+
+Result<Executor> Executor::make(const CompiledProgram& program, const WeightView* weights, Team& team) {
+  int64_t shared = 0, local = 0;
+  for (int32_t i = 0; i < program.bucket_count; ++i) {
+    const Bucket& bucket = program.buckets[i];
+    shared = std::max(shared, bucket.shared_row_bytes * bucket.max_tokens);
+    local = std::max(local, bucket.local_row_bytes * bucket.max_tokens);
+  }
+  Executor executor(program, weights, team);
+  TRY(executor.shared_, Memory::reserve(static_cast<size_t>(shared)));
+  TRY(executor.scratch_, Memory::reserve(static_cast<size_t>(program.scratch_bytes)));
+  for (int thread = 0; thread < team.size(); ++thread) {
+    TRY(Memory memory, Memory::reserve(static_cast<size_t>(local)));
+    executor.local_.push_back(std::move(memory));
+  }
+  return executor;
+}
+
+void Executor::walk(const Bucket& bucket, Frame frame) const {
+  for (int32_t s = 0; s < bucket.segment_count; ++s) {
+    const Segment& segment = bucket.segments[s];
+    for (frame.turn = 0; frame.turn < segment.repeat; ++frame.turn) {
+      for (int32_t i = 0; i < segment.step_count; ++i) {
+        const StepRecord& step = segment.steps[i];
+        if (step.barrier) team_->barrier().wait();
+        step.kernel(frame, step.operands);
+      }
+    }
+  }
+}
+
+Executor::Output Executor::run(const Batch& batch, KvPool kv, std::byte* states) {
+  const Bucket* bucket = program_->buckets;
+  while (bucket->max_tokens < batch.token_count) ++bucket;
+  SCRATCHY_CHECK(bucket < program_->buckets + program_->bucket_count, "a batch of " + std::to_string(batch.token_count) + " tokens");
+  Frame frame{};
+  frame.batch = &batch;
+  frame.thread_count = team_->size();
+  frame.row_capacity = bucket->max_tokens;
+  frame.shared = shared_.data();
+  frame.scratch = scratch_.data();
+  frame.weights = weights_;
+  frame.kv = kv;
+  frame.states = states;
+  frame.state_bytes = program_->state_bytes;
+  team_->run([&](int thread) {
+    Frame own = frame;
+    own.thread = thread;
+    own.local = local_[thread].data();
+    walk(*bucket, own);
+  });
+  frame.local = local_[0].data();
+  const auto floats = [&](const Operand& o) { return o.kind == Operand::kNone ? nullptr : frame.floats(o); };
+  const auto stride = [](int64_t width) { return (width + 15) / 16 * 16; };
+  return {floats(bucket->logits), stride(program_->vocab_size), floats(bucket->hidden), stride(program_->hidden_size)};
+}
+
+}  // namespace scratchy

@@ -1,0 +1,123 @@
+#include "runtime/weight_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "base/checked.h"
+#include "runtime/weight_pack.h"
+
+namespace scratchy {
+namespace {
+
+// Whether `pack` is whole and was made for this key.
+bool is_pack_of(std::span<const std::byte> pack, const std::string& key, int32_t count) {
+  PackHeader header;
+  if (pack.size() < sizeof header) return false;
+  std::memcpy(&header, pack.data(), sizeof header);
+  return std::memcmp(header.magic, "SCRPACK1", 8) == 0 && header.file_bytes == pack.size() && std::memcmp(header.key, key.data(), 32) == 0 &&
+         header.count == static_cast<uint64_t>(count) && sizeof header + header.count * sizeof(PackEntry) <= pack.size();
+}
+
+// Writes a pack to a temporary file beside `path` and renames it; the file is gone when anything fails.
+Status make_pack_file(const CompiledProgram& program, const Checkpoint& checkpoint, const std::filesystem::path& path,
+                      const std::function<void(size_t, size_t)>& progress, bool& world_failed) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  std::string temporary = path.string() + ".XXXXXX";
+  const int file = ::mkstemp(temporary.data());
+  if (file < 0) {
+    world_failed = true;
+    return Failure("write `" + path.string() + "`: " + std::strerror(errno));
+  }
+  const PackSink sink = [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t wrote = ::pwrite(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) {
+        world_failed = true;
+        return Failure("write `" + path.string() + "`: " + std::strerror(errno));
+      }
+      done += static_cast<size_t>(wrote);
+    }
+    return Done{};
+  };
+  Result<uint64_t> written = write_pack(program, checkpoint, sink, progress);
+  bool kept = written.ok() && ::ftruncate(file, static_cast<off_t>(*written)) == 0 && ::fsync(file) == 0;
+  ::close(file);
+  kept = kept && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (kept) return Done{};
+  ::unlink(temporary.c_str());
+  if (!written.ok()) return std::move(written).failure();
+  world_failed = true;
+  return Failure("write `" + path.string() + "`: " + std::strerror(errno));
+}
+
+}  // namespace
+
+std::filesystem::path user_cache_dir() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') return std::filesystem::path(cache) / "scratchy";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return std::filesystem::path(home) / ".cache" / "scratchy";
+  return {};
+}
+
+Result<WeightStore> WeightStore::open(const CompiledProgram& program, const Checkpoint& checkpoint, const Options& options) {
+  WeightStore store;
+  const std::string key = pack_key(program, checkpoint);
+  if (!options.cache_dir.empty()) {
+    const std::filesystem::path path = options.cache_dir / (key + ".pack");
+    for (const bool fresh : {false, true}) {
+      if (fresh) {
+        bool world_failed = false;
+        Status made = make_pack_file(program, checkpoint, path, options.progress, world_failed);
+        if (!made.ok() && !world_failed) return std::move(made).failure();
+        if (!made.ok()) break;
+      }
+      Result<MappedFile> file = MappedFile::open(path);
+      if (!file.ok() || !is_pack_of(file->bytes(), key, program.weight_count)) continue;
+      if (store.take(program, file->bytes()).ok()) {
+        store.file_ = std::move(file).value();
+        return store;
+      }
+    }
+  }
+  // The pack's size is known when it is made: reserve generously, commit what is written.
+  size_t bound = size_t{1} << 20;
+  for (int32_t i = 0; i < program.weight_count; ++i) {
+    const WeightRecord& record = program.weights[i];
+    bound += static_cast<size_t>(record.matrices) * (static_cast<size_t>(record.rows) + 16) * (static_cast<size_t>(record.columns) + 64) * sizeof(float) + 128;
+  }
+  TRY(store.memory_, Memory::reserve(bound));
+  const PackSink sink = [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
+    if (!range_fits(offset, bytes.size(), store.memory_.size())) return Failure("the pack is larger than its weights");
+    std::memcpy(store.memory_.data() + offset, bytes.data(), bytes.size());
+    return Done{};
+  };
+  TRY(const uint64_t size, write_pack(program, checkpoint, sink, options.progress));
+  TRY_STATUS(store.take(program, {store.memory_.data(), size}));
+  return store;
+}
+
+Status WeightStore::take(const CompiledProgram& program, std::span<const std::byte> pack) {
+  views_.assign(static_cast<size_t>(program.weight_count), WeightView{});
+  for (int32_t i = 0; i < program.weight_count; ++i) {
+    const WeightRecord& record = program.weights[i];
+    PackEntry entry;
+    std::memcpy(&entry, pack.data() + sizeof(PackHeader) + sizeof entry * static_cast<size_t>(i), sizeof entry);
+    const auto bytes = checked_mul(entry.matrix_bytes, record.variant_count > 0 ? static_cast<uint64_t>(record.matrices) : 1);
+    const bool sound = bytes && range_fits(entry.offset, *bytes, pack.size()) && entry.offset % 64 == 0 && entry.variant >= -1 && entry.variant < record.variant_count &&
+                       (entry.variant < 0) == (record.variant_count == 0) &&
+                       (entry.variant < 0 ? entry.matrix_bytes == static_cast<uint64_t>(record.rows) * static_cast<uint64_t>(record.columns) * sizeof(float)
+                                          : entry.matrix_bytes == program.packer->packed_bytes(record.variants[entry.variant], record.rows, record.columns));
+    if (!sound) return Failure("entry " + std::to_string(i) + " of the pack does not fit the program");
+    views_[i] = {pack.data() + entry.offset, entry.variant < 0 ? nullptr : &record.variants[entry.variant], static_cast<int64_t>(entry.matrix_bytes)};
+  }
+  bytes_ = pack.size();
+  return Done{};
+}
+
+}  // namespace scratchy
