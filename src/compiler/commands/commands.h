@@ -1,0 +1,28 @@
+// The commands of scratchyc. Each adds itself to the command line; exit codes: 0 done, 1 failed, 2 bad usage.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "compiler/pipeline.h"
+
+namespace scratchy {
+
+int run_scratchyc(int argc, char** argv);
+
+// What most commands take: where the models are, which model, how to show diagnostics.
+struct CommonArguments {
+  std::filesystem::path models = "models";
+  std::filesystem::path presets = "quant";
+  bool json_diagnostics = false;
+};
+
+// Prints what was collected to standard error, as text or JSON. Returns 1, or 0 when there is nothing.
+int report(const Diagnostics& diagnostics, bool json);
+
+void add_compile(CLI::App& app, int& exit_code);
+
+}  // namespace scratchy

@@ -1,0 +1,119 @@
+#include "compiler/pipeline.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "graph/build.h"
+#include "graph/verify.h"
+#include "passes/optimize.h"
+
+namespace scratchy {
+namespace {
+
+// Positions a program is compiled for when the model allows more: 32 Ki positions of a small model's cache are gigabytes
+// of address space, committed only as they are used.
+constexpr int64_t kDefaultMaxContext = 32768;
+
+int64_t integer_fact(const ModelFacts& facts, const char* key, int64_t fallback) {
+  const Constant* value = facts.find(key);
+  return value != nullptr && value->is_int() ? value->as_int() : fallback;
+}
+
+// The shapes the graph gives each weight resource, once a (name, layer).
+std::vector<WeightUse> weight_uses(const Graph& graph) {
+  std::vector<WeightUse> uses;
+  for (const Resource& resource : graph.resources) {
+    if (resource.kind == ResourceKind::kWeight) uses.push_back({resource.name, resource.layer, resource.type.dims});
+  }
+  return uses;
+}
+
+bool is_encoder(const Graph& graph) {
+  return std::any_of(graph.ops.begin(), graph.ops.end(), [](const Op& op) {
+    return (op.kind == OpKind::kMask || op.kind == OpKind::kAttention) && !op.attributes.causal;
+  });
+}
+
+// A graph a pass of ours broke is our bug, whatever the author wrote.
+void expect_sound(const Graph& graph, const std::string& pass) {
+  const std::vector<std::string> complaints = verify(graph, pass);
+  SCRATCHY_CHECK(complaints.empty(), join(complaints, "\n"));
+}
+
+// Cache planes and states that no op of the optimised graph touches take no memory: the plan looks at ops, not resources.
+std::shared_ptr<const Graph> optimized(const Graph& built, const PipelineOptions& options, int32_t max_context) {
+  auto graph = std::make_shared<Graph>(built);
+  PassOptions passes;
+  passes.fuse = options.fuse;
+  passes.max_context = max_context;
+  passes.after_pass = [&](std::string_view pass, const Graph& after) {
+    if (options.verify) expect_sound(after, std::string(pass));
+    if (options.on_graph) options.on_graph(pass, after);
+  };
+  optimize(*graph, passes);
+  return graph;
+}
+
+}  // namespace
+
+std::optional<Program> read_architecture(const ArchDecl& arch, const std::filesystem::path& models, SourceSet& sources, Diagnostics& diagnostics) {
+  const SourceFile* files[2] = {};
+  const std::filesystem::path paths[2] = {models / "std.fwd", arch.directory / "forward.fwd"};
+  for (int i = 0; i < 2; ++i) {
+    Result<std::string> text = read_file(paths[i], 1 << 20);
+    if (!text.ok()) {
+      diagnostics.add(DiagnosticKind::kMalformedFile, {}, {{"file", paths[i].string()}, {"problem", text.failure().message()}});
+      return std::nullopt;
+    }
+    files[i] = &sources.add(paths[i].string(), std::move(text).value());
+  }
+  return read_program(*files[0], *files[1], diagnostics);
+}
+
+std::optional<CompiledModel> compile_model(const ArchDecl& arch, const Program& program, ModelFacts facts, const PipelineOptions& options, Diagnostics& diagnostics) {
+  diagnostics.set_model(facts.display());
+  std::optional<Graph> graph = build_graph(program, facts, diagnostics);
+  if (!graph) return std::nullopt;
+  std::optional<WeightPlan> weights = plan_weights(arch, facts, weight_uses(*graph), diagnostics);
+  if (!weights) return std::nullopt;
+  if (options.verify) expect_sound(*graph, "build");
+  if (options.on_graph) options.on_graph("build", *graph);
+  const int64_t positions = integer_fact(facts, "max_position_embeddings", kDefaultMaxContext);
+  const auto max_context = static_cast<int32_t>(options.max_context > 0 ? options.max_context : std::min(positions, kDefaultMaxContext));
+  const bool whole_prompt = is_encoder(*graph);
+  const int32_t max_tokens = whole_prompt ? std::min<int32_t>(max_context, 8192) : options.max_tokens;
+  CompiledModel model{std::move(facts), std::make_shared<Graph>(std::move(*graph)), {}, std::move(*weights), max_context};
+  model.plan = make_plan(optimized(*model.built, options, max_context), cpu::plan_facts(options.target, max_tokens));
+  if (const std::vector<std::string> problems = check_plan(model.plan); !problems.empty()) {
+    SCRATCHY_UNREACHABLE("the plan of " + model.facts.display() + " is wrong: " + problems.front());
+  }
+  return model;
+}
+
+std::string symbol_of(const ModelFacts& facts, const std::string& quant) {
+  std::string symbol = "program_" + facts.arch + "_" + facts.stem + (quant.empty() ? "" : "_" + quant);
+  for (char& c : symbol) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return symbol;
+}
+
+Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options) {
+  cpu::EmitInput input;
+  input.symbol = symbol_of(model.facts, options.quant);
+  input.arch = model.facts.arch;
+  input.stem = model.facts.stem;
+  input.quant = options.quant.empty() ? "dense" : options.quant;
+  input.plan = &model.plan;
+  input.weights = model.weights.view();
+  const int32_t logits = model.plan.logits_value;
+  input.vocab_size = static_cast<int32_t>(model.plan.graph->type({logits}).row_elements());
+  input.max_context = model.max_context;
+  input.whole_prompt = is_encoder(*model.built);
+  return cpu::emit(input, options.target);
+}
+
+}  // namespace scratchy

@@ -1,0 +1,50 @@
+// The compiler top to bottom: a model's facts and its architecture's text in, a checked plan and its sources out.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "config/model_registry.h"
+#include "config/plan_weights.h"
+#include "dsl/program.h"
+#include "plan/plan.h"
+#include "targets/cpu/emit.h"
+
+namespace scratchy {
+
+struct PipelineOptions {
+  cpu::Options target;
+  std::string quant;            // preset or method as shown to the user, "" = dense
+  int32_t max_context = 0;      // 0: what the config allows, bounded by kDefaultMaxContext
+  int32_t max_tokens = 256;     // rows of the largest bucket
+  bool fuse = true;
+  bool verify = false;          // run the verifier after every pass
+  // Sees the graph after "build" and after each pass.
+  std::function<void(std::string_view stage, const Graph& graph)> on_graph;
+};
+
+struct CompiledModel {
+  ModelFacts facts;
+  std::shared_ptr<const Graph> built;  // as the text says it
+  Plan plan;
+  WeightPlan weights;
+  int32_t max_context;
+};
+
+// Reads the texts of an architecture, once for all its models.
+std::optional<Program> read_architecture(const ArchDecl& arch, const std::filesystem::path& models, SourceSet& sources, Diagnostics& diagnostics);
+
+// Text and facts to graph and plan.
+std::optional<CompiledModel> compile_model(const ArchDecl& arch, const Program& program, ModelFacts facts, const PipelineOptions& options, Diagnostics& diagnostics);
+
+// The C++ of a compiled model.
+Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options);
+
+// A C++ identifier for a triple: "llama_smollm2_135m_gguf".
+std::string symbol_of(const ModelFacts& facts, const std::string& quant);
+
+}  // namespace scratchy
