@@ -1,0 +1,136 @@
+// Parity with Hugging Face: every golden checkpoint, its text traced and interpreted, gives the expected logits.
+//
+// Tolerances are relative to the largest logit of the case: 1e-5 in f32, a few times what another order of summation
+// costs (1e-6 to 5e-6), and 1e-6 in f64, where the expected numbers were rounded to f32.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "golden_model.h"
+#include "graph/interpret.h"
+#include "graph/print.h"
+#include "testing/goldens.h"
+
+namespace scratchy::parity {
+namespace {
+
+constexpr double kTolerance32 = 1e-5;
+constexpr double kTolerance64 = 1e-6;
+
+struct Case {
+  const char* name;
+  int64_t context_length = 0;
+};
+
+std::string test_name(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == '-'; }, '_');
+  return name;
+}
+
+class Parity : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const auto found = scratchy::testing::golden(std::string("models/") + GetParam().name);
+    if (!found) GTEST_SKIP() << "no golden data for " << GetParam().name;
+    folder_ = *found;
+  }
+
+  std::string arch() const { return std::string(GetParam().name).substr(0, std::string(GetParam().name).find('/')); }
+  std::filesystem::path expected() const { return folder_ / "expected.safetensors"; }
+  Result<std::unique_ptr<GoldenModel>> load(const std::string& config) const { return load_golden_model(folder_, arch(), config, GetParam().context_length); }
+
+  std::filesystem::path folder_;
+};
+
+// The largest difference over the largest expected number.
+template <typename Real>
+double distance(const std::vector<Real>& seen, const float* expected, size_t count) {
+  if (seen.size() != count) return INFINITY;
+  double worst = 0, largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double difference = std::abs(static_cast<double>(seen[i]) - static_cast<double>(expected[i]));
+    worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+  }
+  return worst / largest;
+}
+
+template <typename Real>
+Interpreter<Real> interpreter_of(const GoldenModel& model) {
+  return Interpreter<Real>(model.graph, [&model](ResourceId id) -> Result<std::vector<Real>> {
+    TRY(const std::vector<float> numbers, model.weight(id));
+    return std::vector<Real>(numbers.begin(), numbers.end());
+  });
+}
+
+TEST_P(Parity, PrefillAndDecodeInF32AreTheExpectedOnes) {
+  const auto model = load("config.json");
+  ASSERT_TRUE(model.ok()) << model.failure().message();
+  const std::vector<int32_t> ids = read_expected_ids(expected(), "input_ids").value();
+  const std::vector<float> logits = read_expected(expected(), "logits").value();
+  Interpreter<float> interpreter = interpreter_of<float>(**model);
+  Sequence<float> sequence;
+  auto out = interpreter.step(sequence, {.ids = ids});
+  ASSERT_TRUE(out.ok()) << out.failure().message();
+  EXPECT_LT(distance(out->at("logits").data, logits.data(), logits.size()), kTolerance32);
+  if (arch() == "modernbert") {
+    const std::vector<float> hidden = read_expected(expected(), "hidden").value();
+    EXPECT_LT(distance(out->at("hidden").data, hidden.data(), hidden.size()), kTolerance32);
+    return;
+  }
+  const std::vector<int32_t> decode_ids = read_expected_ids(expected(), "decode_ids").value();
+  const std::vector<float> decode_logits = read_expected(expected(), "decode_logits").value();
+  const size_t width = logits.size() / ids.size();
+  std::vector<float> row(out->at("logits").data.end() - static_cast<ptrdiff_t>(width), out->at("logits").data.end());
+  for (size_t i = 0; i < decode_ids.size(); ++i) {
+    EXPECT_LT(distance(row, &decode_logits[i * width], width), kTolerance32) << "decode step " << i;
+    ASSERT_EQ(std::max_element(row.begin(), row.end()) - row.begin(), decode_ids[i]) << "decode step " << i;
+    out = interpreter.step(sequence, {.ids = {decode_ids[i]}});
+    ASSERT_TRUE(out.ok());
+    row = out->at("logits").data;
+  }
+}
+
+TEST_P(Parity, PrefillInF64IsTheExpectedOne) {
+  const auto model = load("config.json");
+  ASSERT_TRUE(model.ok()) << model.failure().message();
+  const std::vector<float> logits = read_expected(expected(), "logits_f64cast").value();
+  Interpreter<double> interpreter = interpreter_of<double>(**model);
+  Sequence<double> sequence;
+  const auto out = interpreter.step(sequence, {.ids = read_expected_ids(expected(), "input_ids").value()});
+  ASSERT_TRUE(out.ok()) << out.failure().message();
+  EXPECT_LT(distance(out->at("logits").data, logits.data(), logits.size()), kTolerance64);
+}
+
+TEST_P(Parity, OtherSpellingsOfTheConfigGiveTheSameGraph) {
+  const auto model = load("config.json");
+  ASSERT_TRUE(model.ok()) << model.failure().message();
+  for (const char* config : {"config.v4.json", "config.v5.json"}) {
+    if (!std::filesystem::exists(folder_ / config)) continue;
+    const auto other = load(config);
+    ASSERT_TRUE(other.ok()) << config << ": " << other.failure().message();
+    EXPECT_EQ(print((*other)->graph), print((*model)->graph)) << config;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Golden, Parity,
+    ::testing::Values(Case{"llama/plain"}, Case{"llama/rope-llama3"}, Case{"mistral/head-dim"}, Case{"mistral/window"}, Case{"phi3/plain"}, Case{"phi3/window"},
+                      Case{"phi3/longrope-short", 64}, Case{"phi3/longrope-long"}, Case{"phi3/partial"}, Case{"qwen2/tied"}, Case{"qwen2/untied"}, Case{"qwen3/tied"},
+                      Case{"qwen3/untied"}, Case{"granite/multipliers"}, Case{"granite/untied"}, Case{"commandr/plain"}, Case{"commandr/qk-norm"}, Case{"gemma2/plain"},
+                      Case{"gemma2/odd"}, Case{"gemma3/text"}, Case{"gemma3/linear"}, Case{"gemma4/classes"}, Case{"gemma4/unified"}, Case{"gemma4/small"},
+                      Case{"modernbert/base"}, Case{"mixtral/gqa"}, Case{"mixtral/window"}, Case{"qwen2-moe/norm-false"}, Case{"qwen2-moe/norm-true-dense-layer"},
+                      Case{"qwen3-moe/norm-true"}, Case{"qwen3-moe/norm-false-every-second"}, Case{"deepseek-v2/lite"}, Case{"deepseek-v2/grouped"},
+                      Case{"deepseek-v3/yarn"}, Case{"deepseek-v3/plain"}, Case{"deepseek-v3/one-group"}, Case{"deepseek-v3-flat/flat"},
+                      Case{"deepseek-v3-flat/norm-false-yarn"}, Case{"qwen3-5/period-4"}, Case{"qwen3-5/irregular"}, Case{"qwen3-5-moe/period-4"},
+                      Case{"qwen3-5-moe/irregular"}, Case{"gemma4-moe/k-is-v"}, Case{"gemma4-moe/irregular"}, Case{"glm4-moe/air"}, Case{"glm4-moe/qk-norm"},
+                      Case{"gpt-oss/window-and-full"}, Case{"gpt-oss/irregular"}),
+    test_name);
+
+INSTANTIATE_TEST_SUITE_P(Scratch, Parity, ::testing::Values(Case{"scratch-moe/tiny"}, Case{"scratch-moe/odd-widths"}, Case{"scratch-moe/true-shapes"}), test_name);
+
+}  // namespace
+}  // namespace scratchy::parity
