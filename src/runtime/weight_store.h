@@ -33,6 +33,7 @@ class WeightStore {
     std::function<void(size_t done, size_t total)> progress;  // weights packed so far; may be empty
   };
 
+  WeightStore() = default;  // holds nothing until one is opened
   // A Failure when the checkpoint does not have what the program needs.
   static Result<WeightStore> open(const CompiledProgram& program, const Checkpoint& checkpoint, const Options& options);
 
@@ -40,7 +41,6 @@ class WeightStore {
   size_t bytes() const { return bytes_; }
 
  private:
-  WeightStore() = default;
   Status take(const CompiledProgram& program, std::span<const std::byte> pack);
 
   std::vector<WeightView> views_;
