@@ -61,8 +61,8 @@ constexpr int segment_of(int position) {
 }
 constexpr int segment_count(int span) { return span > 0 ? segment_of(span - 1) + 1 : 0; }
 
-// The scratch begins with counters: units claimed, threads done, and finished segments of each block.
-inline constexpr size_t kAttentionCounterBytes = 4096;
+// The scratch begins with counters: units claimed, threads done, and finished units of each block of rows.
+inline constexpr size_t kAttentionCounterBytes = 256;
 
 namespace internal {
 
@@ -102,16 +102,15 @@ void for_row_blocks(const Batch& batch, int rows_a_block, F&& f) {
 
 inline constexpr size_t kDoneCounter = 64;  // byte offsets; counters all threads touch have lines of their own
 inline constexpr size_t kFinishedCounters = 128;
-inline constexpr int kMaxFinishedCounters = (kAttentionCounterBytes - kFinishedCounters) / sizeof(uint32_t);
 
 // Batches of at most this many rows are split by segments too: larger ones have units enough. Bounded so that the
 // counters suffice and the partial results of a long context (56 segments reach 32 Ki positions) stay below 16 MiB.
-constexpr int max_split_rows(int head_blocks, size_t partial_bytes_a_row) {
+constexpr int max_split_rows(size_t partial_bytes_a_row) {
   int rows = 16;
-  while (rows > 1 && (rows * head_blocks > kMaxFinishedCounters || rows * partial_bytes_a_row * 56 > (16u << 20)))
-    --rows;
+  while (rows > 1 && rows * partial_bytes_a_row * 56 > (16u << 20)) --rows;
   return rows;
 }
+static_assert(kFinishedCounters + 16 * sizeof(uint32_t) <= kAttentionCounterBytes);
 
 // Hands out units to threads that all walk the same list of units. One thread alone owns every unit and needs no
 // scratch.
@@ -138,8 +137,14 @@ class UnitClaims {
     claimed_ = counter(0).fetch_add(1, std::memory_order_relaxed);
     return true;
   }
-  // Finished segments of block `index`.
-  std::atomic_ref<uint32_t> finished(int index) { return counter(kFinishedCounters + index * sizeof(uint32_t)); }
+  // Reports `done` finished units of block `index`; true for the thread that completes its `unit_count`.
+  bool completes(int index, int done, int unit_count) {
+    std::atomic_ref<uint32_t> finished = counter(kFinishedCounters + index * sizeof(uint32_t));
+    const auto units = static_cast<uint32_t>(done);
+    if (finished.fetch_add(units, std::memory_order_acq_rel) + units != static_cast<uint32_t>(unit_count)) return false;
+    finished.store(0, std::memory_order_relaxed);
+    return true;
+  }
 
  private:
   std::atomic_ref<uint32_t> counter(size_t offset) {

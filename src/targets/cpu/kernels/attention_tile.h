@@ -61,15 +61,26 @@ SCRATCHY_INLINE void outer_product(Vec (&sums)[M][V], Broadcast&& broadcast, Loa
   }
 }
 
+// Asks for the cache lines of what is read next, kLines at each step of a loop. Histories jump from page to
+// page, too far and too short for the prefetchers of the CPU: on Zen 4 decode at depth 4,096 reads 10 GB/s a thread
+// without this. `from` null: nothing to ask for.
+template <int kLines>
+SCRATCHY_INLINE void prefetch_lines(const std::byte* from, int step) {
+  if (from == nullptr) return;
+  unroll<kLines>([&](auto i) SCRATCHY_INLINE_LAMBDA { prefetch(from + (step * kLines + i) * 64); });
+}
+constexpr int lines_a_step(size_t bytes, int steps) { return static_cast<int>((bytes / 64 + steps - 1) / steps); }
+
 // Scores of M pairs with G groups of 16 positions. q: [M][D]; keys: [G][D][16]; s: [M] rows of kPageTokens.
-template <int M, int G, int D, typename E>
-SCRATCHY_INLINE void score_groups(const float* q, const E* keys, float* s) {
+template <int M, int G, int D, int kLines, typename E>
+SCRATCHY_INLINE void score_groups(const float* q, const E* keys, float* s, const std::byte* ahead) {
   constexpr int kVectors = kGroup / kLanes;
   Vec sums[M][G * kVectors];
   unroll<M>([&](auto m) SCRATCHY_INLINE_LAMBDA {
     unroll<G * kVectors>([&](auto v) SCRATCHY_INLINE_LAMBDA { sums[m][v] = vzero(); });
   });
   for (int d = 0; d < D; ++d) {
+    prefetch_lines<kLines>(ahead, d);
     outer_product(
         sums, [&](auto m) SCRATCHY_INLINE_LAMBDA { return vset(q[m * D + d]); },
         [&](auto v)
@@ -80,21 +91,27 @@ SCRATCHY_INLINE void score_groups(const float* q, const E* keys, float* s) {
   });
 }
 
-// Scores of pairs [begin, end) with groups [group_begin, group_end) of a tile. q: [pairs][D], s: [pairs][64].
-template <int D, typename E>
-void score_tile(const float* q, const E* keys, float* s, int begin, int end, int group_begin, int group_end) {
+// Scores of pairs [begin, end) with groups [group_begin, group_end) of a tile. q: [pairs][D], s: [pairs][64]. Meanwhile
+// fetches kAheadBytes at `ahead`.
+template <int D, size_t kAheadBytes, typename E>
+void score_tile(const float* q, const E* keys, float* s, int begin, int end, int group_begin, int group_end,
+                const std::byte* ahead) {
   for_pair_blocks(begin, end, [&](auto pairs, int first) SCRATCHY_INLINE_LAMBDA {
     constexpr int kPairs = decltype(pairs)::value;
     constexpr int kFitting = vectors_beside(kPairs, kPageTokens / kLanes) * kLanes / kGroup;
     constexpr int kStep = kFitting > 0 ? kFitting : 1;
+    constexpr int kLines = lines_a_step(kAheadBytes, D * kTileGroups / kStep);
     const float* block_q = q + first * D;
     float* block_s = s + first * kPageTokens;
     int group = group_begin;
-    for (; group + kStep <= group_end; group += kStep)
-      score_groups<kPairs, kStep, D>(block_q, keys + group * D * kGroup, block_s + group * kGroup);
+    for (; group + kStep <= group_end; group += kStep) {
+      const bool fetch = first == begin && ahead != nullptr;
+      score_groups<kPairs, kStep, D, kLines>(block_q, keys + group * D * kGroup, block_s + group * kGroup,
+                                             fetch ? ahead + group / kStep * D * kLines * 64 : nullptr);
+    }
     if constexpr (kStep > 1) {
       for (; group < group_end; ++group)
-        score_groups<kPairs, 1, D>(block_q, keys + group * D * kGroup, block_s + group * kGroup);
+        score_groups<kPairs, 1, D, 0>(block_q, keys + group * D * kGroup, block_s + group * kGroup, nullptr);
     }
   });
 }
@@ -151,14 +168,15 @@ SCRATCHY_INLINE float softmax_tile(float* s, int lo, int hi, const LogitRule& ru
 
 // acc[m][0 .. V lanes) += sum over j in [begin, end) of p[m][j] * values[j]. p: [M] rows of 64; acc: [M] rows of
 // stride.
-template <int M, int V, typename E>
+template <int M, int V, int kLines, typename E>
 SCRATCHY_INLINE void mix_columns(const float* p, const E* values, int row_stride, int begin, int end, float* acc,
-                                 int acc_stride) {
+                                 int acc_stride, const std::byte* ahead) {
   Vec sums[M][V];
   unroll<M>([&](auto m) SCRATCHY_INLINE_LAMBDA {
     unroll<V>([&](auto v) SCRATCHY_INLINE_LAMBDA { sums[m][v] = vload(acc + m * acc_stride + v * kLanes); });
   });
   for (int j = begin; j < end; ++j) {
+    prefetch_lines<kLines>(ahead, j);
     outer_product(
         sums, [&](auto m) SCRATCHY_INLINE_LAMBDA { return vset(p[m * kPageTokens + j]); },
         [&](auto v) SCRATCHY_INLINE_LAMBDA { return load_kv(values + j * row_stride + v * kLanes); });
@@ -169,22 +187,29 @@ SCRATCHY_INLINE void mix_columns(const float* p, const E* values, int row_stride
 }
 
 // Pairs [pair_begin, pair_end) take the values of positions [begin, end) of a tile. kWidth: padded to 16; p:
-// [pairs][64]; acc: [pairs][kWidth].
-template <int kWidth, int kRowStride, typename E>
-void mix_tile(const float* p, const E* values, int pair_begin, int pair_end, int begin, int end, float* acc) {
+// [pairs][64]; acc: [pairs][kWidth]. Meanwhile fetches kAheadBytes at `ahead`.
+template <int kWidth, int kRowStride, size_t kAheadBytes, typename E>
+void mix_tile(const float* p, const E* values, int pair_begin, int pair_end, int begin, int end, float* acc,
+              const std::byte* ahead) {
   if (begin >= end) return;
   for_pair_blocks(pair_begin, pair_end, [&](auto pairs, int first) SCRATCHY_INLINE_LAMBDA {
     constexpr int kPairs = decltype(pairs)::value;
     constexpr int kVectors = kWidth / kLanes;
     constexpr int kStep = vectors_beside(kPairs, kVectors >= 8 ? 8 : kVectors >= 4 ? 4 : kVectors >= 2 ? 2 : 1);
     constexpr int kRest = kVectors % kStep;
+    constexpr int kLines = lines_a_step(kAheadBytes, kPageTokens * (kVectors / kStep));
     const float* block_p = p + first * kPageTokens;
     float* block_acc = acc + first * kWidth;
     int column = 0;
-    for (; column + kStep * kLanes <= kWidth; column += kStep * kLanes)
-      mix_columns<kPairs, kStep>(block_p, values + column, kRowStride, begin, end, block_acc + column, kWidth);
+    for (; column + kStep * kLanes <= kWidth; column += kStep * kLanes) {
+      const bool fetch = first == pair_begin && ahead != nullptr;
+      mix_columns<kPairs, kStep, kLines>(
+          block_p, values + column, kRowStride, begin, end, block_acc + column, kWidth,
+          fetch ? ahead + column / (kStep * kLanes) * kPageTokens * kLines * 64 : nullptr);
+    }
     if constexpr (kRest > 0)
-      mix_columns<kPairs, kRest>(block_p, values + column, kRowStride, begin, end, block_acc + column, kWidth);
+      mix_columns<kPairs, kRest, 0>(block_p, values + column, kRowStride, begin, end, block_acc + column, kWidth,
+                                    nullptr);
   });
 }
 

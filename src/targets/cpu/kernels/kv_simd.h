@@ -67,6 +67,13 @@ inline float to_f32(KvF16 x) {
 }
 
 // Nearest even; values beyond the f16 range become +-65504, so a cache never gains an infinity. NaN stays NaN.
+#if defined(__F16C__)
+inline KvF16 to_f16(float x) {
+  x = x > 65504.0f ? 65504.0f : x;
+  x = x < -65504.0f ? -65504.0f : x;
+  return {static_cast<uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT))};
+}
+#else
 inline KvF16 to_f16(float x) {
   if (x != x) return {0x7e00};
   const uint16_t sign = static_cast<uint16_t>(float_to_bits(x) >> 16 & 0x8000);
@@ -80,6 +87,7 @@ inline KvF16 to_f16(float x) {
   bits += 0xfff + (bits >> 13 & 1);
   return {static_cast<uint16_t>(sign | ((bits >> 13) - (112u << 10)))};
 }
+#endif
 
 inline KvBf16 to_bf16(float x) {
   if (x != x) return {0x7fc0};
