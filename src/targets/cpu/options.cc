@@ -21,46 +21,62 @@ const Profile* find_profile(std::string_view name) {
 
 namespace {
 
-constexpr PackForm kGguf[] = {PackForm::kQ4_0, PackForm::kQ4_1, PackForm::kQ5_0, PackForm::kQ5_1, PackForm::kQ8_0, PackForm::kQ2_K,
-                              PackForm::kQ3_K, PackForm::kQ4_K, PackForm::kQ5_K, PackForm::kQ6_K, PackForm::kIQ4_NL};
-
-// Layouts of a method's matrices whose activations stay f32, narrowest first: a matrix takes the first that holds it.
-std::vector<PackForm> float_forms(std::string_view method) {
-  if (method == "awq" || method == "gptq") {
-    return {PackForm::kU4G32F16Zero, PackForm::kU4G64F16Zero, PackForm::kU4G128F16Zero, PackForm::kU4G32F32, PackForm::kU4G64F32, PackForm::kU4G128F32, PackForm::kU4Row};
-  }
-  if (method == "compressed-tensors") {
-    return {PackForm::kU4G32F16Zero, PackForm::kU4G32BF16Zero, PackForm::kU4G64F16Zero, PackForm::kU4G64BF16Zero, PackForm::kU4G128F16Zero, PackForm::kU4G128BF16Zero,
-            PackForm::kU8G128F16Zero, PackForm::kU8G128BF16Zero, PackForm::kU4G32F32, PackForm::kU4G64F32, PackForm::kU4G128F32, PackForm::kU8G32F32, PackForm::kU8G64F32,
-            PackForm::kU8G128F32, PackForm::kU4Row, PackForm::kU8Row, PackForm::kFp8Row, PackForm::kFp8G128, PackForm::kNvfp4};
-  }
-  if (method == "bitsandbytes") return {PackForm::kNf4G64};
-  if (method == "fp8") return {PackForm::kFp8Row, PackForm::kFp8G128};
-  if (method == "modelopt" || method == "nvfp4") return {PackForm::kNvfp4, PackForm::kFp8Row};
-  if (method == "scratch") return {PackForm::kU1Row, PackForm::kU4Row};
-  if (method == "mlx") {
-    return {PackForm::kU2G32BF16, PackForm::kU2G64BF16, PackForm::kU2G128BF16, PackForm::kU3G32BF16, PackForm::kU3G64BF16, PackForm::kU3G128BF16,
-            PackForm::kU4G32BF16, PackForm::kU4G64BF16, PackForm::kU4G128BF16, PackForm::kU6G32BF16, PackForm::kU6G64BF16, PackForm::kU6G128BF16,
-            PackForm::kU8G32BF16, PackForm::kU8G64BF16, PackForm::kU8G128BF16, PackForm::kU2G32F32, PackForm::kU2G64F32, PackForm::kU2G128F32,
-            PackForm::kU3G32F32, PackForm::kU3G64F32, PackForm::kU3G128F32, PackForm::kU4G32F32, PackForm::kU4G64F32, PackForm::kU4G128F32,
-            PackForm::kU5G32F32, PackForm::kU5G64F32, PackForm::kU5G128F32, PackForm::kU6G32F32, PackForm::kU6G64F32, PackForm::kU6G128F32,
-            PackForm::kU8G32F32, PackForm::kU8G64F32, PackForm::kU8G128F32};
+// What the published methods may hold, narrowest first: a matrix takes the first layout that holds it without loss.
+std::vector<PackForm> forms_of(QuantMethod method) {
+  const auto between = [](PackForm first, PackForm last) {
+    std::vector<PackForm> forms;
+    for (int form = static_cast<int>(first); form <= static_cast<int>(last); ++form) forms.push_back(static_cast<PackForm>(form));
+    return forms;
+  };
+  const auto with = [](std::vector<PackForm> forms, const std::vector<PackForm>& more) {
+    forms.insert(forms.end(), more.begin(), more.end());
+    return forms;
+  };
+  const std::vector<PackForm> rows = {PackForm::kU1Row, PackForm::kU4Row, PackForm::kU8Row};
+  switch (method) {
+    case QuantMethod::kNone: return {PackForm::kU1Row, PackForm::kU4Row};  // scratch-packed files have no section
+    case QuantMethod::kAwq:
+    case QuantMethod::kGptq:
+    case QuantMethod::kCtInt:
+      return with(with(between(PackForm::kU4G32F16Zero, PackForm::kU8G128BF16Zero), between(PackForm::kU2G32F32, PackForm::kU8G128F32)), rows);
+    case QuantMethod::kBnbNf4: return {PackForm::kNf4G64};
+    case QuantMethod::kFp8: return {PackForm::kFp8Row, PackForm::kFp8G128};
+    case QuantMethod::kNvfp4:
+    case QuantMethod::kNvfp4Ct: return {PackForm::kNvfp4, PackForm::kFp8Row};
+    case QuantMethod::kMlxAffine: return with(between(PackForm::kU2G32BF16, PackForm::kU8G128BF16), between(PackForm::kU2G32F32, PackForm::kU8G128F32));
+    case QuantMethod::kGguf: return between(PackForm::kQ4_0, PackForm::kIQ4_NL);
   }
   return {};
 }
 
+// Whether a section that states widths can have matrices of this layout.
+bool has_width(const QuantSection& section, PackForm form) {
+  const PackTraits& traits = traits_of(form);
+  const auto same = [&](const QuantSection::Width& width) {
+    if (width.bits != traits.bits) return false;
+    if (traits.group == 0) return true;  // one group a row is any width of row
+    return width.group_size == traits.group || (width.group_size > 0 && width.group_size % traits.group == 0);
+  };
+  if (std::any_of(section.widths.begin(), section.widths.end(), same)) return true;
+  return std::any_of(section.modules.begin(), section.modules.end(), [&](const auto& module) { return module.second && same(*module.second); });
+}
+
+bool states_widths(const QuantSection& section) {
+  const QuantMethod m = section.method;
+  return !section.widths.empty() && (m == QuantMethod::kAwq || m == QuantMethod::kGptq || m == QuantMethod::kCtInt || m == QuantMethod::kMlxAffine) && section.bits_overrides.empty();
+}
+
 }  // namespace
 
-std::vector<VariantChoice> variants_for(std::string_view quant_method, const Profile& profile) {
+std::vector<VariantChoice> variants_for(const QuantSection& section, const std::vector<QuantForm>& gguf_forms, const Profile& profile) {
   std::vector<VariantChoice> variants;
-  if (quant_method == "gguf") {
-    for (const PackForm form : kGguf) variants.push_back({form, Act::kQ8});
-  } else {
-    const std::vector<PackForm> forms = float_forms(quant_method);
-    if (forms.empty() && !quant_method.empty()) return {};
-    for (const PackForm form : forms) variants.push_back({form, Act::kF32});
+  const bool gguf = section.method == QuantMethod::kGguf;
+  for (const PackForm form : forms_of(section.method)) {
+    if (states_widths(section) && !has_width(section, form)) continue;
+    const auto is_form = [&](QuantForm published) { return quant_form_name(published) == pack_form_name(form); };
+    if (gguf && !gguf_forms.empty() && std::none_of(gguf_forms.begin(), gguf_forms.end(), is_form)) continue;
+    variants.push_back({form, gguf ? Act::kQ8 : Act::kF32});
   }
-  // Dense matrices stand beside quantised ones in every file.
   variants.push_back({PackForm::kBF16, profile.bf16_dot ? Act::kBF16 : Act::kF32});
   variants.push_back({PackForm::kF16, Act::kF32});
   variants.push_back({PackForm::kF32, Act::kF32});

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/quant_section.h"
+#include "numeric/quant_form.h"
 #include "targets/cpu/kernels/kv_cache.h"
 #include "targets/cpu/kernels/pack_form.h"
 #include "targets/cpu/kernels/prepared_rows.h"
@@ -28,9 +30,9 @@ struct VariantChoice {
   Act activation;
 };
 
-// The layouts a program carries kernels for, by what the checkpoint may hold: a quant method ("gguf", "awq", "mlx", ..)
-// or "" for dense weights. Unknown methods give nothing.
-std::vector<VariantChoice> variants_for(std::string_view quant_method, const Profile& profile);
+// The layouts a program carries kernels for: those of the section's method and widths, and the dense ones, which stand
+// beside quantised matrices in every file. `gguf_forms` narrows GGUF's to those a file really has; empty: all.
+std::vector<VariantChoice> variants_for(const QuantSection& section, const std::vector<QuantForm>& gguf_forms, const Profile& profile);
 
 // What the chosen activations need prepared.
 PreparedKinds prepared_kinds(const std::vector<VariantChoice>& variants);

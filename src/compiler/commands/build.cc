@@ -1,0 +1,113 @@
+// scratchyc build: a scope to a binary.
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "compiler/commands/commands.h"
+#include "compiler/model_source.h"
+#include "compiler/native_profile.h"
+#include "compiler/scope.h"
+#include "compiler/toolchain.h"
+
+namespace scratchy {
+namespace {
+
+struct BuildArguments {
+  CommonArguments common;
+  std::string scope, profile = "native", kv, work_dir = "build/programs";
+  std::vector<std::string> configs;
+  std::string output = "target/scr", link_list = "build/scr_link.txt", include_dir = "src";
+  int max_context = 0;
+  bool plain = false;
+};
+
+// Compiles one model and adds its sources.
+bool add_program(const ModelRegistry& registry, ModelSource model, const BuildArguments& arguments, const cpu::Profile& profile, SourceSet& sources, Diagnostics& diagnostics,
+                 std::vector<cpu::EmittedFile>& files, std::vector<std::string>& symbols, std::string& triples) {
+  auto program = read_architecture(*model.arch, registry.directory(), sources, diagnostics);
+  if (!program) return false;
+  PipelineOptions options;
+  options.target = target_options(model, profile, arguments.kv);
+  options.quant = model.quant;
+  options.fuse = !arguments.plain;
+  options.max_context = arguments.max_context;
+  const auto compiled = compile_model(*model.arch, *program, std::move(model.facts), options, diagnostics);
+  if (!compiled) return false;
+  auto emitted = emit_model(*compiled, options);
+  for (cpu::EmittedFile& file : *emitted) files.push_back(std::move(file));
+  symbols.push_back(symbol_of(compiled->facts, options.quant));
+  triples += (triples.empty() ? "" : ", ") + compiled->facts.arch + " / " + compiled->facts.stem + " / " + (options.quant.empty() ? "dense" : options.quant);
+  return true;
+}
+
+int build(const BuildArguments& arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  SourceSet sources;
+  Diagnostics diagnostics;
+  const auto failed = [&] { return report(diagnostics, arguments.common.json_diagnostics); };
+  const auto registry = ModelRegistry::load(arguments.common.models, sources, diagnostics);
+  if (!registry) return failed();
+  const auto scope = parse_scope(arguments.scope, *registry, preset_names(arguments.common.presets), !arguments.configs.empty(), diagnostics);
+  const cpu::Profile* profile = arguments.profile == "native" ? native_profile() : cpu::find_profile(arguments.profile);
+  if (profile == nullptr) {
+    diagnostics.add(DiagnosticKind::kBadFlag, {}, {{"flag", "--profile"}, {"value", escape_for_message(arguments.profile)}, {"rule", "native or one of " + profile_names()}});
+  }
+  if (!scope || profile == nullptr) return failed();
+  std::vector<cpu::EmittedFile> files;
+  std::vector<std::string> symbols;
+  std::string triples;
+  std::vector<ModelSource> models;
+  for (const ScopeModel& model : scope->models) {
+    if (auto source = checked_in_model(*registry, *model.arch, model.stem, scope->quant, arguments.common.presets, sources, diagnostics)) models.push_back(std::move(*source));
+  }
+  for (const std::string& config : arguments.configs) {
+    if (auto source = model_of_file(*registry, config, scope->quant, arguments.common.presets, sources, diagnostics)) models.push_back(std::move(*source));
+  }
+  if (!diagnostics.empty()) return failed();
+  for (ModelSource& model : models) {
+    add_program(*registry, std::move(model), arguments, *profile, sources, diagnostics, files, symbols, triples);
+  }
+  if (!diagnostics.empty()) return failed();
+  files.push_back(cpu::emit_registry(symbols));
+  ToolchainInput input;
+  input.include_dir = arguments.include_dir;
+  input.link_list = arguments.link_list;
+  input.work_dir = std::filesystem::path(arguments.work_dir) / symbols.front();
+  input.profile_flags = profile->flags;
+  input.files = std::move(files);
+  input.output = arguments.output;
+  if (const Status built = build_binary(input); !built.ok()) {
+    std::fprintf(stderr, "error: %s\n", built.failure().message().c_str());
+    return 1;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::error_code error;
+  std::printf("%s: %s, %s bytes, %.1f s\n", arguments.output.c_str(), triples.c_str(), with_thousands(std::filesystem::file_size(arguments.output, error)).c_str(), seconds);
+  return 0;
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<BuildArguments>();
+  CLI::App* command = app.add_subcommand("build", "build a binary for a scope");
+  command->add_option("-F,--features", arguments->scope, "scope: cpu,model/<stem>[,quant/<preset>][,serve][,bench]")->required();
+  command->add_option("-o,--output", arguments->output, "the binary")->capture_default_str();
+  command->add_option("--config", arguments->configs, "a config.json, a GGUF file or a checkpoint folder that is not checked in");
+  command->add_option("--profile", arguments->profile, "instruction set: native or one of " + profile_names())->capture_default_str();
+  command->add_option("--kv", arguments->kv, "type of the KV cache")->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
+  command->add_option("--max-context", arguments->max_context, "positions a sequence may have")->check(CLI::PositiveNumber);
+  command->add_flag("--plain", arguments->plain, "no fusion: every op a kernel of its own");
+  command->add_option("--models", arguments->common.models, "folder of models")->capture_default_str();
+  command->add_option("--presets", arguments->common.presets, "folder of quant presets")->capture_default_str();
+  command->add_option("--link-list", arguments->link_list, "what programs are linked with")->capture_default_str();
+  command->add_option("--include", arguments->include_dir, "headers of kernels and runtime")->capture_default_str();
+  command->add_option("--work-dir", arguments->work_dir, "folder for sources and objects")->capture_default_str();
+  command->add_flag("--diagnostics-json", arguments->common.json_diagnostics, "diagnostics as JSON");
+  command->callback([arguments, &exit_code] { exit_code = build(*arguments); });
+}
+
+}  // namespace scratchy
