@@ -75,13 +75,21 @@ struct WeightEntry {
   std::vector<FormDecl> forms;
 };
 
+// What tells an architecture from others of the same names: a published key that is, or is not, one value. An absent key
+// is no value.
+struct WhenDecl {
+  std::string key;
+  Constant value;
+  bool is_not = false;
+};
+
 struct ArchDecl {
   std::string name;                 // folder name
   std::filesystem::path directory;  // models/<name>
   std::vector<std::string> stems;   // sorted
 
   std::vector<std::string> architectures, model_types, gguf;
-  Expression when = nullptr;
+  std::optional<WhenDecl> when;
 
   std::map<std::string, KeyRule> keys;  // declared ones
   std::map<std::string, std::vector<std::string>> aliases;

@@ -197,14 +197,9 @@ bool answers_to(const RawConfig& raw, const ArchDecl& arch) {
   const Constant* classes = raw.find("architectures");
   bool named = listed(arch.model_types, raw.find("model_type"));
   if (classes != nullptr && classes->is_list() && !classes->as_list().empty()) named = listed(arch.architectures, &classes->as_list()[0]);
-  if (!named || arch.when == nullptr) return named;
-  const ConstantLookup lookup = [&](std::string_view name) -> std::optional<Constant> {
-    const Constant* value = raw.find(std::string(name));
-    return value == nullptr ? Constant() : *value;
-  };
-  Diagnostics unseen;
-  const auto holds = evaluate_constant(*arch.when, lookup, {}, unseen);
-  return holds && holds->is_number() && holds->as_number() != 0.0;
+  if (!named || !arch.when) return named;
+  const Constant* value = raw.find(arch.when->key);
+  return (value != nullptr && *value == arch.when->value) != arch.when->is_not;
 }
 
 }  // namespace scratchy

@@ -37,7 +37,7 @@ class ArchReader {
     out_.architectures = arch.texts("architectures");
     out_.model_types = arch.texts("model_types");
     out_.gguf = arch.texts("gguf");
-    out_.when = arch.expression("when");
+    read_when(arch);
     read_keys(arch);
     read_values(arch);
     read_refused(arch, false);
@@ -74,6 +74,20 @@ class ArchReader {
       if (const auto value = constant_of(item)) out.push_back(*value);
     }
     return out;
+  }
+
+  void read_when(ObjectReader& arch) {
+    const Json* json = arch.take("when");
+    if (json == nullptr) return;
+    ObjectReader reader(*json, "when", context_);
+    WhenDecl when{.key = reader.text("key"), .value = {}, .is_not = false};
+    const Json* is = reader.take("is");
+    const Json* is_not = reader.take("is_not");
+    if (when.key.empty() || (is == nullptr) == (is_not == nullptr)) reader.problem("needs `key` and one of `is` and `is_not`");
+    when.is_not = is_not != nullptr;
+    if (const Json* value = is_not != nullptr ? is_not : is) when.value = constant_of(*value).value_or(Constant());
+    reader.finish();
+    out_.when = std::move(when);
   }
 
   // `config`: key names, `@group`s, and the rules of keys that std.json doesn't know under `keys`.
