@@ -1,6 +1,6 @@
 // Byte-pair encoding: a word becomes symbols, and the pair of neighbours with the lowest rank merges until none is left.
 //
-// Ties go to the left. Short words are merged by scanning, long ones with a heap and a linked list, so a word of n
+// Ties go to the left. Short words are merged by scanning, long ones with queues and a linked list, so a word of n
 // bytes costs O(n log n). A long text in one piece (SentencePiece models) is first cut where no merge can ever reach
 // across: between two characters that no merge has at its seam. The cuts change nothing but the time.
 #pragma once
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/tokenizer/rank_queues.h"
 #include "text/tokenizer/vocabulary.h"
 
 namespace scratchy {
@@ -47,7 +48,7 @@ class BpeScratch {
   };
   std::vector<int32_t> word;
   std::vector<Symbol> symbols;
-  std::vector<uint64_t> heap;
+  RankQueues queues;
   std::string text;
   std::unique_ptr<Cache> cache;
 };

@@ -1,6 +1,4 @@
 // The two ways to merge a word; they give the same result.
-#include <algorithm>
-
 #include "text/tokenizer/bpe.h"
 
 namespace scratchy {
@@ -49,41 +47,36 @@ void Bpe::merge_short(BpeScratch& scratch) const {
   word.resize(size);
 }
 
-// A heap of rank << 32 | position. An entry is stale when the position's pair has another rank by now.
+// Positions wait in one queue per rank, lowest rank first and leftmost first within it. A trained vocabulary finds its
+// pairs from left to right, so most positions are simply appended; others go through the queue's heap.
 void Bpe::merge_long(BpeScratch& scratch) const {
   auto& symbols = scratch.symbols;
-  auto& heap = scratch.heap;
   const auto count = static_cast<int32_t>(scratch.word.size());
   symbols.resize(scratch.word.size());
-  heap.clear();
+  RankQueues& queues = scratch.queues;
   const auto look_up = [&](int32_t at) {
     BpeScratch::Symbol& symbol = symbols[at];
     const Merge* merge = symbol.next < 0 ? nullptr : find_merge(symbol.id, symbols[symbol.next].id);
     symbol.rank = merge == nullptr ? kNoRank : merge->rank;
-    if (merge != nullptr) heap.push_back(uint64_t{merge->rank} << 32 | static_cast<uint32_t>(at));
-    return merge != nullptr;
+    if (merge != nullptr) queues.push(merge->rank, static_cast<uint32_t>(at));
   };
   for (int32_t i = 0; i < count; ++i) symbols[i] = {scratch.word[i], i - 1, i + 1 < count ? i + 1 : -1, kNoRank};
   for (int32_t i = 0; i < count; ++i) look_up(i);
-  const auto later = std::greater<uint64_t>();
-  std::make_heap(heap.begin(), heap.end(), later);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    const uint64_t top = heap.back();
-    heap.pop_back();
-    const auto at = static_cast<int32_t>(top & UINT32_MAX);
+  uint32_t rank = 0, at = 0;
+  while (queues.pop(rank, at)) {
     BpeScratch::Symbol& symbol = symbols[at];
-    if (symbol.id < 0 || symbol.rank != top >> 32) continue;
+    // The pair that waited here may be gone, or another by now.
+    if (symbol.id < 0 || symbol.rank != rank) continue;
     BpeScratch::Symbol& gone = symbols[symbol.next];
     symbol.id = find_merge(symbol.id, gone.id)->product;
     symbol.next = gone.next;
     gone.id = -1;
-    if (symbol.next >= 0) symbols[symbol.next].previous = at;
-    if (look_up(at)) std::push_heap(heap.begin(), heap.end(), later);
-    if (symbol.previous >= 0 && look_up(symbol.previous)) std::push_heap(heap.begin(), heap.end(), later);
+    if (symbol.next >= 0) symbols[symbol.next].previous = static_cast<int32_t>(at);
+    if (symbol.previous >= 0) look_up(symbol.previous);
+    look_up(static_cast<int32_t>(at));
   }
   scratch.word.clear();
-  for (int32_t at = 0; at >= 0; at = symbols[at].next) scratch.word.push_back(symbols[at].id);
+  for (int32_t i = 0; i >= 0; i = symbols[i].next) scratch.word.push_back(symbols[i].id);
 }
 
 }  // namespace scratchy

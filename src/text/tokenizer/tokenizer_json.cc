@@ -63,6 +63,7 @@ Status read_merges(const CarvedJson& file, const Vocabulary& vocabulary, Bpe& bp
   bpe.reserve_merges(std::min(file.merges.size() / 5, 2 * vocabulary.count()));
   std::string left, right;
   uint32_t rank = 0;
+  std::optional<int32_t> product;
   if (!scan.take(']')) {
     do {
       TRY_STATUS(read_merge(scan, left, right));
@@ -72,7 +73,9 @@ Status read_merges(const CarvedJson& file, const Vocabulary& vocabulary, Bpe& bp
                        "` is no token");
       if (right.starts_with(bpe.options().continuing_prefix)) right.erase(0, bpe.options().continuing_prefix.size());
       left.append(right);
-      const auto product = vocabulary.find(left);
+      // The results of a trained vocabulary's merges follow each other, so the next id is worth a look before a search.
+      const int32_t next = product.value_or(-1) + 1;
+      product = vocabulary.holds(next) && vocabulary.text(next) == left ? next : vocabulary.find(left);
       if (!product) return Failure("merge " + std::to_string(rank) + ": its result `" + escape_for_message(left) + "` is no token");
       bpe.add_merge(*left_id, *right_id, rank++, *product);
     } while (scan.take(','));
