@@ -92,6 +92,7 @@ struct ArchDecl {
   std::optional<WhenDecl> when;
 
   std::map<std::string, KeyRule> keys;  // declared ones
+  std::vector<std::string> shared_keys;  // all that std.json has rules for
   std::map<std::string, std::vector<std::string>> aliases;
   std::map<std::string, DeclaredValue> defaults;
   std::map<std::string, Expression> derived;

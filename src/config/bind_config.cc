@@ -98,6 +98,7 @@ class ConfigBinder {
   }
 
   void take_values(ValueBinder& values, ModelFacts& facts) {
+    facts.shared_keys = arch_.shared_keys;
     for (const auto& [key, rule] : arch_.keys) {
       facts.declared_keys.push_back(key);
       if (const auto value = values.value(key)) {

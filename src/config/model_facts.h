@@ -53,6 +53,8 @@ struct ModelFacts {
 
   // Every key the architecture declares, bound or not: the names a text may use.
   std::vector<std::string> declared_keys;
+  // Every key of std.json, which the prelude may name for those architectures that declare it.
+  std::vector<std::string> shared_keys;
 
   std::vector<WeightDecl> weights;
   DType weight_dtype = DType::kBF16;  // of the published checkpoint, as the config says

@@ -99,6 +99,7 @@ class ArchReader {
       for (const auto& [key, rule] : keys->items()) rules[key] = read_rule(rule, "keys." + key, context);
     };
     collect(shared_, shared_context_);
+    for (const auto& [key, rule] : rules) out_.shared_keys.push_back(key);
     collect(arch, context_);
     const Json* groups = shared_.take("groups");
     std::vector<std::string> names;

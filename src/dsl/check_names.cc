@@ -22,6 +22,7 @@ class Checker {
   Checker(const Program& program, const Vocabulary& vocabulary, Diagnostics& diagnostics)
       : program_(program), diagnostics_(diagnostics), primitives_(vocabulary.primitives) {
     keys_.insert(vocabulary.config_keys.begin(), vocabulary.config_keys.end());
+    prelude_keys_.insert(vocabulary.prelude_keys.begin(), vocabulary.prelude_keys.end());
     weights_.insert(vocabulary.weights.begin(), vocabulary.weights.end());
     externs_.insert(vocabulary.externs.begin(), vocabulary.externs.end());
     for (const auto& [name, item] : program.constants) globals_.insert(name);
@@ -35,6 +36,7 @@ class Checker {
 
   void run() {
     for (const Module* module : {&program_.prelude, &program_.arch}) {
+      in_prelude_ = module == &program_.prelude;
       for (const ConstItem& item : module->constants) {
         enter(item.name.text);
         expression(*item.value);
@@ -199,6 +201,8 @@ class Checker {
     }
   }
 
+  bool is_key(const std::string& name) const { return keys_.count(name) != 0 || (in_prelude_ && prelude_keys_.count(name) != 0); }
+
   bool is_local(const std::string& name) const {
     const auto found = locals_.find(name);
     return found != locals_.end() && found->second.bound != Bound::kNever;
@@ -216,7 +220,7 @@ class Checker {
       return;
     }
     if (globals_.count(text) != 0) return use(text, e.span);
-    if (externs_.count(text) != 0 || weights_.count(text) != 0 || keys_.count(text) != 0 || named_number(text)) return;
+    if (externs_.count(text) != 0 || weights_.count(text) != 0 || is_key(text) || named_number(text)) return;
     if (text == kRowsName) {
       diagnostics_.add(DiagnosticKind::kRowsMisplaced, e.span).suggest("write it first in the shape of a reshape: `reshape(x, [T, n, d])`");
       return;
@@ -249,7 +253,7 @@ class Checker {
     for (const Expr* at = &e; at->kind == ExprKind::kField; at = at->children[0].get()) {
       if (weights_.count(dotted_path(*at)) != 0) return;
     }
-    if (externs_.count(first) != 0 || weights_.count(first) != 0 || keys_.count(first) != 0) return;
+    if (externs_.count(first) != 0 || weights_.count(first) != 0 || is_key(first)) return;
     unknown(dotted_path(e), e.span);
   }
 
@@ -415,7 +419,8 @@ class Checker {
   const Program& program_;
   Diagnostics& diagnostics_;
   const std::vector<Signature>& primitives_;
-  std::set<std::string> keys_, weights_, externs_, globals_;
+  std::set<std::string> keys_, prelude_keys_, weights_, externs_, globals_;
+  bool in_prelude_ = false;
   std::vector<std::string> known_, callables_;
   std::map<std::string, Local> locals_;
   std::vector<std::pair<std::string, Local>> log_;

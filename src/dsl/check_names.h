@@ -26,6 +26,7 @@ const Signature* find_signature(const std::vector<Signature>& signatures, std::s
 // The names a program may use without defining them.
 struct Vocabulary {
   std::vector<std::string> config_keys;  // first parts; what is below a record shows only with a config
+  std::vector<std::string> prelude_keys;  // those that only the prelude may name: config keys of other architectures
   std::vector<std::string> weights;      // dotted
   std::vector<std::string> externs;
   std::vector<Signature> primitives;

@@ -34,6 +34,7 @@ Vocabulary vocabulary_of(const ModelFacts& facts) {
   for (const auto& [key, value] : facts.values) {
     if (std::find(out.config_keys.begin(), out.config_keys.end(), key) == out.config_keys.end()) out.config_keys.push_back(key);
   }
+  out.prelude_keys = facts.shared_keys;
   for (const WeightDecl& weight : facts.weights) out.weights.push_back(weight.name);
   for (const std::string_view name : kInputNames) out.externs.emplace_back(name);
   for (const std::string_view name : kOpaqueNames) out.externs.emplace_back(name);
