@@ -85,7 +85,7 @@ Result<std::vector<float>> GoldenModel::weight(ResourceId id) const {
 Result<std::unique_ptr<GoldenModel>> load_golden_model(const std::filesystem::path& folder, const std::string& arch, const std::string& config_name, int64_t context_length) {
   auto model = std::make_unique<GoldenModel>();
   TRY_STATUS(build(*model, folder, arch, config_name, context_length));
-  TRY(Checkpoint checkpoint, Checkpoint::open(folder / "model.safetensors"));
+  TRY(Checkpoint checkpoint, Checkpoint::open(folder));
   model->checkpoint = std::move(checkpoint);
   TRY(const WeightRoot root, check_tensors(*model->checkpoint, model->plan.view()));
   model->root_decoder = root.decoder;

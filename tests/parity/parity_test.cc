@@ -24,6 +24,8 @@ struct Case {
   int64_t context_length = 0;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
 std::string test_name(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.name;
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == '-'; }, '_');
