@@ -47,7 +47,11 @@ class GgufForTest {
       const auto element = take<uint32_t>();
       const auto count = take<uint64_t>();
       for (uint64_t i = 0; i < count; ++i) {
-        if (element == 8) (name == "tokens" ? out_.tokens : out_.merges).push_back(text());
+        if (element == 8) {
+          const std::string seen = text();
+          if (name == "tokens") out_.tokens.push_back(seen);
+          if (name == "merges") out_.merges.push_back(seen);
+        }
         else if (name == "scores") out_.scores.push_back(take<float>());
         else if (name == "token_type") out_.token_types.push_back(take<int32_t>());
         else at_ += kSizes[element];

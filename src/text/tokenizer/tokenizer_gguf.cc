@@ -111,17 +111,22 @@ Status read_gpt2(const GgufVocabulary& gguf, TokenizerParts& parts) {
   TRY(parts.bpe, Bpe::create(parts.vocabulary, {.byte_level = true, .ignore_merges = pre->ignore_merges}));
   parts.bpe.reserve_merges(std::min(gguf.merges.size(), 4 * gguf.tokens.size()));
   uint32_t rank = 0;
+  std::optional<int32_t> product;
   std::string joint;
   for (const std::string& merge : gguf.merges) {
     // The first byte may be a space that belongs to the token.
     const size_t space = merge.find(' ', 1);
-    const std::string where = "tokenizer.ggml.merges[" + std::to_string(rank) + "]: `" + escape_for_message(merge) + "`";
-    if (space == merge.npos) return Failure(where + " must be two tokens with a space between");
+    const auto refuse = [&](const char* why) {
+      return Failure("tokenizer.ggml.merges[" + std::to_string(rank) + "]: `" + escape_for_message(merge) + "` " + why);
+    };
+    if (space == merge.npos) return refuse("must be two tokens with a space between");
     const auto left = parts.vocabulary.find(std::string_view(merge).substr(0, space));
     const auto right = parts.vocabulary.find(std::string_view(merge).substr(space + 1));
     joint.assign(merge, 0, space).append(merge, space + 1);
-    const auto product = parts.vocabulary.find(joint);
-    if (!left || !right || !product || space + 1 == merge.size()) return Failure(where + " names a text that is no token");
+    // The results of a trained vocabulary's merges follow each other, so the next id is worth a look before a search.
+    const int32_t next = product.value_or(-1) + 1;
+    product = parts.vocabulary.holds(next) && parts.vocabulary.text(next) == joint ? next : parts.vocabulary.find(joint);
+    if (!left || !right || !product || space + 1 == merge.size()) return refuse("names a text that is no token");
     parts.bpe.add_merge(*left, *right, rank++, *product);
   }
   return Done{};
