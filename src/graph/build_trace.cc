@@ -47,7 +47,7 @@ bool Tracer::spend(Span span) {
   if (stopped_) return false;
   if (++steps_ <= kMaxSteps && graph_.ops.size() <= kMaxOps) return true;
   stopped_ = true;
-  reporter_.report(DiagnosticKind::kTooMuch, span, {{"steps", "20,000,000"}, {"ops", "400,000"}}, {.hint = "a loop runs too often"});
+  reporter_.report(DiagnosticKind::kTooMuch, span, {{"steps", "4,000,000"}, {"ops", "400,000"}}, {.hint = "a loop runs too often"});
   return false;
 }
 

@@ -136,7 +136,7 @@ class Tracer {
   };
 
   static constexpr int kMaxDepth = 500;
-  static constexpr int64_t kMaxSteps = 20'000'000;
+  static constexpr int64_t kMaxSteps = 4'000'000;
   static constexpr size_t kMaxOps = 400'000;
   static constexpr int64_t kMaxIndex = 4096;
 
