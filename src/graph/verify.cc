@@ -132,6 +132,15 @@ class Verifier {
     mark(op);
   }
 
+  // Equal, but that a pass may have given the span of a row-wise value a number.
+  static bool matches(const Type& seen, const Type& wanted) {
+    Type bound = wanted;
+    for (size_t i = 0; i < bound.dims.size() && seen.dims.size() == bound.dims.size() && wanted.row_wise(); ++i) {
+      if (bound.dims[i] == kSpan && seen.dims[i] > 0) bound.dims[i] = seen.dims[i];
+    }
+    return seen == bound;
+  }
+
   void check_types(size_t index) {
     const Op& op = graph_.ops[index];
     const Result<std::vector<Type>> types = infer_types(graph_, op);
@@ -139,7 +148,7 @@ class Verifier {
     if (types->size() != op.results.size()) return complain(index, std::to_string(op.results.size()) + " results instead of " + std::to_string(types->size()));
     for (size_t i = 0; i < op.results.size(); ++i) {
       const Type& seen = graph_.type(op.results[i]);
-      if (seen != (*types)[i]) complain(index, "result %" + std::to_string(op.results[i].index) + " has the type " + to_string(seen) + " instead of " + to_string((*types)[i]));
+      if (!matches(seen, (*types)[i])) complain(index, "result %" + std::to_string(op.results[i].index) + " has the type " + to_string(seen) + " instead of " + to_string((*types)[i]));
     }
   }
 

@@ -133,6 +133,9 @@ Result<Types> infer_rope(const Types& x) {
   return Types{f32(x[0].dims)};
 }
 
+// The span of scores: S, or the number that a pass bound it to.
+bool is_span(int64_t dim) { return dim == kSpan || dim > 0; }
+
 bool heads_fit(int64_t heads, int64_t kv_heads) { return heads > 0 && kv_heads > 0 && heads % kv_heads == 0; }
 
 Result<Types> infer_cache_scores(const Types& x) {
@@ -144,7 +147,7 @@ Result<Types> infer_cache_scores(const Types& x) {
 int64_t column_end(const Attributes& a, int64_t width) { return a.end == 0 ? width : a.end; }
 
 Result<Types> infer_cache_mix(const Types& x, const Attributes& a) {
-  if (!has_rank(x[0], 3) || x[0].dims[2] != kSpan || !has_rank(x[1], 3) || x[1].dims[0] != kSpan) return mismatch(x, "cache_mix takes p[T, N, S] and a cache[S, K, D]");
+  if (!has_rank(x[0], 3) || !is_span(x[0].dims[2]) || !has_rank(x[1], 3) || x[1].dims[0] != kSpan) return mismatch(x, "cache_mix takes p[T, N, S] and a cache[S, K, D]");
   const int64_t end = column_end(a, x[1].dims[2]);
   if (!heads_fit(x[0].dims[1], x[1].dims[1]) || a.begin < 0 || a.begin >= end || end > x[1].dims[2]) return mismatch(x, "K must divide N and the columns lie within D");
   return Types{f32({x[0].dims[0], x[0].dims[1], end - a.begin})};
@@ -313,7 +316,7 @@ Result<Types> infer(const Graph& graph, const Op& op, const Types& x) {
     case OpKind::kRope: return infer_rope(x);
     case OpKind::kCacheAppend: return infer_append(x);
     case OpKind::kCacheScores: return infer_cache_scores(x);
-    case OpKind::kMask: return has_rank(x[0], 3) && x[0].dims[2] == kSpan ? Result<Types>(x) : mismatch(x, "mask takes s[T, N, S]");
+    case OpKind::kMask: return has_rank(x[0], 3) && is_span(x[0].dims[2]) ? Result<Types>(x) : mismatch(x, "mask takes s[T, N, S]");
     case OpKind::kCacheMix: return infer_cache_mix(x, a);
     case OpKind::kConv1d: return infer_conv1d(x);
     case OpKind::kScan: return infer_scan(x, op);
