@@ -61,13 +61,13 @@ SCRATCHY_INLINE void outer_product(Vec (&sums)[M][V], Broadcast&& broadcast, Loa
   }
 }
 
-// Asks for the cache lines of what is read next, kLines at each step of a loop. Histories jump from page to
-// page, too far and too short for the prefetchers of the CPU: on Zen 4 decode at depth 4,096 reads 10 GB/s a thread
-// without this. `from` null: nothing to ask for.
+// Asks for the cache lines of what is read next, kLines at each step of a loop. A history jumps from page to page, in
+// pieces too short for the prefetchers of the CPU: without this, decode at depth 4,096 (N = 9, K = 3, D = 64, f16) read
+// 13 GB/s on one Zen 4 thread, with it 21, near the 23 of a history in cache. `from` null: nothing to ask for.
 template <int kLines>
 SCRATCHY_INLINE void prefetch_lines(const std::byte* from, int step) {
   if (from == nullptr) return;
-  unroll<kLines>([&](auto i) SCRATCHY_INLINE_LAMBDA { prefetch(from + (step * kLines + i) * 64); });
+  unroll<kLines>([&](auto i) SCRATCHY_INLINE_LAMBDA { prefetch_l2(from + (step * kLines + i) * 64); });
 }
 constexpr int lines_a_step(size_t bytes, int steps) { return static_cast<int>((bytes / 64 + steps - 1) / steps); }
 
