@@ -182,6 +182,17 @@ TEST(ChatTemplate, AStoppedGeneratorCanBeReadOnce) {
   EXPECT_EQ(text("{% set g = [1, 2] | map('string') %}{{ g | join }}{{ g | join }}"), "12");
 }
 
+TEST(ChatTemplate, JumpsLeaveBlocksAndElseAsInJinja) {
+  EXPECT_EQ(text("{% for i in [1, 2] %}{{ i }}{% filter upper %}a{% continue %}{% endfilter %}b{% endfor %}"), "12");
+  EXPECT_EQ(text("{% for i in [1, 2] %}{{ i }}{% for j in [] %}{% else %}{% break %}{% endfor %}b{% endfor %}"), "1");
+  EXPECT_EQ(text("{% for i in [1] %}{% continue %}{% else %}none came to its end{% endfor %}"), "none came to its end");
+}
+
+TEST(ChatTemplate, EqualSortKeysNeedNoOrder) {
+  EXPECT_EQ(text("{{ [none, none] | sort }}"), "[None, None]");
+  EXPECT_FALSE(render("{{ [none, 1] | sort }}").ok());
+}
+
 TEST(PrepareMessages, RefusesWhatIsNoListOfObjects) {
   EXPECT_FALSE(prepare_messages(Json::object()).ok());
   EXPECT_FALSE(prepare_messages({1}).ok());

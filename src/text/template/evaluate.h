@@ -61,9 +61,10 @@ class Evaluator {
   Flow execute(const Statement& statement);
   Flow execute_if(const Statement& statement);
   Flow execute_in_scope(const Body& body);
-  void execute_for(const Statement& statement, const Value& iterable, int nesting, const std::shared_ptr<Scope>& outer);
+  Flow execute_for(const Statement& statement, const Value& iterable, int nesting, const std::shared_ptr<Scope>& outer);
   std::vector<Value> loop_items(const Statement& statement, const Value& iterable, const std::shared_ptr<Scope>& outer);
-  void execute_set_block(const Statement& statement);
+  Flow execute_set_block(const Statement& statement);
+  Flow execute_filter_block(const Statement& statement);
   void execute_call_block(const Statement& statement);
   Flow execute_with(const Statement& statement);
   Flow execute_autoescape(const Statement& statement);

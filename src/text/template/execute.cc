@@ -69,20 +69,15 @@ Evaluator::Flow Evaluator::execute(const Statement& statement) {
     case Tag::kText: emit_text(statement.text); break;
     case Tag::kOutput: emit(evaluate(*statement.expressions[0])); break;
     case Tag::kIf: return execute_if(statement);
-    case Tag::kFor: execute_for(statement, evaluate(*statement.expressions[0]), 0, scope_); break;
+    case Tag::kFor: return execute_for(statement, evaluate(*statement.expressions[0]), 0, scope_);
     case Tag::kSet: assign(*statement.target, evaluate(*statement.expressions[0])); break;
-    case Tag::kSetBlock: execute_set_block(statement); break;
+    case Tag::kSetBlock: return execute_set_block(statement);
     case Tag::kMacro:
       scope_->set(statement.signature.name,
                   make_object<Macro>(statement.signature, statement.bodies[0], captured_scope()));
       break;
     case Tag::kCallBlock: execute_call_block(statement); break;
-    case Tag::kFilterBlock: {
-      const ScopeSwap swap(*this, inner_scope(scope_));
-      const Value text = captured_text(capture(statement.bodies[0]));
-      emit(apply_filter_chain(*statement.expressions[0], text));
-      break;
-    }
+    case Tag::kFilterBlock: return execute_filter_block(statement);
     case Tag::kWith: return execute_with(statement);
     case Tag::kScope: return execute_in_scope(statement.bodies[0]);
     case Tag::kAutoescape: return execute_autoescape(statement);
@@ -129,38 +124,52 @@ struct Forget {
 }  // namespace
 
 // nesting: 0, or the depth of a recursive call. outer: the scope around the loop.
-void Evaluator::execute_for(const Statement& statement, const Value& iterable, int nesting,
-                            const std::shared_ptr<Scope>& outer) {
+Evaluator::Flow Evaluator::execute_for(const Statement& statement, const Value& iterable, int nesting,
+                                       const std::shared_ptr<Scope>& outer) {
   const Depth depth(*this);
   auto loop = std::make_shared<LoopState>(loop_items(statement, iterable, outer), nesting);
   const Forget forget{*loop};
-  if (loop->items.empty()) {
-    const ScopeSwap swap(*this, inner_scope(outer));
-    execute(statement.bodies[1]);
-    return;
-  }
   if (statement.recursive) {
     loop->statement = &statement;
     loop->scope = outer;
   }
+  bool completed = false;
   for (size_t i = 0; i < loop->items.size(); ++i) {
     budget_.spend(1);
     loop->index0 = i;
     const ScopeSwap swap(*this, inner_scope(outer));
     scope_->set("loop", Value(std::static_pointer_cast<Object>(loop)));
     assign(*statement.target, loop->items[i]);
-    if (execute(statement.bodies[0]) == Flow::kBreak) break;
+    const Flow flow = execute(statement.bodies[0]);
+    completed |= flow == Flow::kNext;
+    if (flow == Flow::kBreak) break;
   }
+  // As in Jinja, `else` runs unless some iteration came to the end of its body.
+  if (completed) return Flow::kNext;
+  const ScopeSwap swap(*this, inner_scope(outer));
+  return execute(statement.bodies[1]);
 }
 
-void Evaluator::execute_set_block(const Statement& statement) {
+// A jump out of a captured block drops its text.
+Evaluator::Flow Evaluator::execute_set_block(const Statement& statement) {
   Value text;
   {
     const ScopeSwap swap(*this, inner_scope(scope_));
-    text = captured_text(capture(statement.bodies[0]));
+    Flow flow = Flow::kNext;
+    text = captured_text(capture(statement.bodies[0], &flow));
+    if (flow != Flow::kNext) return flow;
     if (!statement.expressions.empty()) text = apply_filter_chain(*statement.expressions[0], text);
   }
   assign(*statement.target, std::move(text));
+  return Flow::kNext;
+}
+
+Evaluator::Flow Evaluator::execute_filter_block(const Statement& statement) {
+  const ScopeSwap swap(*this, inner_scope(scope_));
+  Flow flow = Flow::kNext;
+  const Value text = captured_text(capture(statement.bodies[0], &flow));
+  if (flow == Flow::kNext) emit(apply_filter_chain(*statement.expressions[0], text));
+  return flow;
 }
 
 // Filters over a block's text: the innermost has no input of its own.

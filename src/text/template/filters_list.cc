@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
 #include "text/template/access.h"
 #include "text/template/bind.h"
 #include "text/template/characters.h"
@@ -25,20 +26,16 @@ Value picked(Evaluator& evaluator, const Value& item, const Value* attribute) {
   return attribute == nullptr || attribute->is_none() ? item : get_path(evaluator, item, *attribute);
 }
 
-// sort's attribute may name several, with commas between.
-Value sort_key(Evaluator& evaluator, const Value& item, const Value* attribute, bool case_sensitive) {
+// sort compares lists of keys, so that equal keys need no order; its attribute may name several, with commas between.
+Value sort_keys(Evaluator& evaluator, const Value& item, const Value* attribute, bool case_sensitive) {
   Budget& budget = evaluator.budget();
-  if (attribute == nullptr || !attribute->is_text() || attribute->bytes().find(',') == std::string::npos) {
-    return fold_case(budget, picked(evaluator, item, attribute), case_sensitive);
+  if (attribute == nullptr || !attribute->is_text()) {
+    return make_list({fold_case(budget, picked(evaluator, item, attribute), case_sensitive)});
   }
   std::vector<Value> keys;
-  size_t at = 0;
-  const std::string& names = attribute->bytes();
-  while (at <= names.size()) {
-    const size_t comma = std::min(names.find(',', at), names.size());
-    const Value name = make_text(names.substr(at, comma - at));
+  for (const std::string& part : split(attribute->bytes(), ',')) {
+    const Value name = make_text(part);
     keys.push_back(fold_case(budget, picked(evaluator, item, &name), case_sensitive));
-    at = comma + 1;
   }
   return make_list(std::move(keys));
 }
@@ -50,7 +47,7 @@ struct Keyed {
 std::vector<Keyed> keyed(Evaluator& evaluator, const Value& self, const Value* attribute, bool case_sensitive) {
   std::vector<Keyed> out;
   for (Value& item : iterate(evaluator.budget(), self)) {
-    Value key = sort_key(evaluator, item, attribute, case_sensitive);
+    Value key = fold_case(evaluator.budget(), picked(evaluator, item, attribute), case_sensitive);
     out.push_back({std::move(key), std::move(item)});
   }
   return out;
@@ -131,7 +128,11 @@ Value filter_reverse(Evaluator& evaluator, const Value& self, const Arguments& a
 
 Value filter_sort(Evaluator& evaluator, const Value& self, const Arguments& arguments) {
   const auto bound = bind("sort", arguments, {"reverse", "case_sensitive", "attribute"});
-  auto items = keyed(evaluator, self, bound[2], truth_or(bound[1], false));
+  std::vector<Keyed> items;
+  for (Value& item : iterate(evaluator.budget(), self)) {
+    Value key = sort_keys(evaluator, item, bound[2], truth_or(bound[1], false));
+    items.push_back({std::move(key), std::move(item)});
+  }
   sort_keyed(evaluator.budget(), items, truth_or(bound[0], false));
   return list_with(evaluator, without_keys(std::move(items)));
 }

@@ -117,7 +117,7 @@ Value filter_truncate(Evaluator& evaluator, const Value& self, const Arguments& 
   const Integer end_length = static_cast<Integer>(end.size());
   if (length < end_length) raise("`truncate` needs a length of at least its end's");
   if (leeway < 0) raise("`truncate` needs a leeway of at least 0");
-  if (self.is_undefined()) return self;
+  if (!self.is_text() && static_cast<Integer>(length_of(self)) <= add_widths(length, leeway)) return self;
   need_text(self, "truncate");
   const std::u32string text = characters(evaluator, self);
   if (static_cast<Integer>(text.size()) <= add_widths(length, leeway)) return self;

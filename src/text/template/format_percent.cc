@@ -24,7 +24,9 @@ class PercentFormatter {
       budget_.spend_bytes(out_.size() / 16);
     }
     const bool several = arguments_.is(Kind::kTuple);
-    const bool mapping = arguments_.is_dict() || arguments_.is(Kind::kList);
+    // What can be subscripted counts as a mapping, of which nothing need be used.
+    const bool mapping = arguments_.is_dict() || arguments_.is(Kind::kList) || arguments_.is(Kind::kRange) ||
+                         arguments_.is_undefined();
     if (!mapping && used_ < (several ? arguments_.items().size() : 1)) raise("`%` has more values than its text takes");
     return std::move(out_);
   }

@@ -10,7 +10,7 @@ std::vector<Value> characters_of(const Value& value) {
   for (char32_t c : decode_utf8(value.bytes())) {
     std::string character;
     append_utf8(character, c);
-    out.push_back(text_like(value, std::move(character)));
+    out.push_back(make_text(std::move(character)));
   }
   return out;
 }

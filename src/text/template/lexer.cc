@@ -153,6 +153,7 @@ class Lexer {
   }
 
   void read_raw_text(int line) {
+    if (rest_.empty()) return;  // Jinja lets a raw block stand open at the very end
     for (size_t at = rest_.find("{%"); at != std::string_view::npos; at = rest_.find("{%", at + 1)) {
       std::string_view tag = rest_.substr(at + 2);
       const char open_sign = sign_of(tag);

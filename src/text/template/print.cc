@@ -70,6 +70,21 @@ void append_namespace(Budget& budget, std::string& out, const Namespace& space, 
   append(budget, out, "}>");
 }
 
+// repr(bytes): ASCII as it is, other bytes as \xNN.
+std::string bytes_repr(const std::string& bytes) {
+  std::string out;
+  const bool single = bytes.find('\'') == std::string::npos || bytes.find('"') != std::string::npos;
+  for (char c : bytes) {
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      out += hex_escape(static_cast<unsigned char>(c));
+    } else {
+      const std::string quoted = text_repr(std::string(1, c));
+      out += c == '\'' ? (single ? "\\'" : "'") : quoted.substr(1, quoted.size() - 2);
+    }
+  }
+  return std::string("b") + (single ? '\'' : '"') + out + (single ? '\'' : '"');
+}
+
 std::string object_repr(const Value& value) {
   switch (value.kind()) {
     case Kind::kRange: {
@@ -83,7 +98,7 @@ std::string object_repr(const Value& value) {
     }
     case Kind::kFunction: return "<function " + std::string(value.object<Function>().entry.name) + ">";
     case Kind::kMethod: return "<method " + std::string(value.object<Method>().entry.name) + ">";
-    case Kind::kBytes: return "b" + text_repr(value.object<ByteString>().bytes);
+    case Kind::kBytes: return bytes_repr(value.object<ByteString>().bytes);
     case Kind::kUndefined:
     case Kind::kNone:
     case Kind::kBoolean:
