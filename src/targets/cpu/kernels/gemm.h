@@ -35,14 +35,11 @@ constexpr bool supports(PackForm form, Act act) {
   return false;
 }
 
-// Tokens in registers: with 32 registers of 512 bits 16 sums beside 8 vectors of codes, or 8 chains of multiply-adds
-// (latency 4, two a cycle at best); with 16 of 256 bits a sum takes two, so 4.
-// Plain code has no registers to fill. What is left of a batch goes in tiles of 4, then one by one.
-constexpr int tile_tokens(Act act) {
-  if (kSimdRegisters == 32) return act == Act::kQ8 ? 16 : 8;
-  return kSimdRegisters == 16 ? 4 : 1;
-}
-inline constexpr int kTileSmall = kSimdRegisters == 1 ? 1 : 4;
+// A tile of sums in registers: kTilePanels panels by kTileTokens tokens. 32 registers of 512 bits hold 2 x 4 (gemm_q8.h
+// counts them); with 16 of 256 bits a sum takes two, so 1 x 4; plain code has no registers to fill. 2 x 4 is also eight
+// chains of multiply-adds, which latency 4 at two a cycle needs. What is left over goes in tiles of 1 x 4 and 1 x 1.
+inline constexpr int kTilePanels = kSimdRegisters == 32 ? 2 : 1;
+inline constexpr int kTileTokens = kSimdRegisters == 1 ? 1 : 4;
 
 struct GemmShape {
   int T = 0;
@@ -62,44 +59,60 @@ struct RowIndex {
   size_t operator()(int t) const { return static_cast<size_t>(rows != nullptr ? rows[t] : t); }
 };
 
-template <PackForm kForm, Act kAct, int kTokens>
-inline void panel_tile(const std::byte* w, const std::byte* const* x, int blocks, float* out) {
+// lanes[p, t, 16] = kPanels panels times kTokens rows.
+template <PackForm kForm, Act kAct, int kPanels, int kTokens>
+inline void multiply_tile(const std::byte* w, size_t stride, const std::byte* const* x, int blocks, float* lanes) {
   if constexpr (kAct == Act::kQ8) {
-    panel_q8<kForm, kTokens>(w, reinterpret_cast<const Q8Block* const*>(x), blocks, out);
+    panel_q8<kForm, kPanels, kTokens>(w, stride, reinterpret_cast<const Q8Block* const*>(x), blocks, lanes);
   } else if constexpr (kAct == Act::kBF16) {
-    panel_bf16<kTokens>(w, reinterpret_cast<const uint16_t* const*>(x), blocks, out);
+    panel_bf16<kPanels, kTokens>(w, stride, reinterpret_cast<const uint16_t* const*>(x), blocks, lanes);
   } else {
-    panel_f32<kForm, kTokens>(w, reinterpret_cast<const float* const*>(x), blocks, out);
+    panel_f32<kForm, kPanels, kTokens>(w, stride, reinterpret_cast<const float* const*>(x), blocks, lanes);
   }
 }
 
-// The general product: sink(t, panel, lanes) takes the 16 sums of token t, panels outermost and ascending, tokens
-// ascending. The sink stores, adds to a residual, applies a gate: whatever is done to a value while it is at hand.
-template <PackForm kForm, Act kAct, class Sink>
-void gemm_panels(const std::byte* x, RowIndex x_rows, const std::byte* w, int T, int I, PanelRange panels, Sink sink) {
-  static_assert(supports(kForm, kAct));
-  constexpr int kTile = tile_tokens(kAct);
+// All tokens times kPanels panels that begin at `w`, the first being number `panel`.
+template <PackForm kForm, Act kAct, int kPanels, class Sink>
+void multiply_panels(const std::byte* x, RowIndex x_rows, const std::byte* w, int T, int I, int panel, Sink& sink) {
   const size_t row_bytes = act_row_bytes(kAct, I);
   const size_t stride = panel_bytes(kForm, I);
   const int blocks = blocks_of(I);
-  alignas(64) float lanes[kTile * kPanel];
-  for (int panel = panels.begin; panel < panels.end; ++panel) {
-    const std::byte* weights = w + static_cast<size_t>(panel) * stride;
-    for (int t = 0; t < T;) {
-      const int left = T - t;
-      const int tokens = left >= kTile ? kTile : left >= kTileSmall ? kTileSmall : 1;
-      const std::byte* rows[kTile];
-      for (int i = 0; i < tokens; ++i) rows[i] = x + x_rows(t + i) * row_bytes;
-      if (tokens == 1) {
-        panel_tile<kForm, kAct, 1>(weights, rows, blocks, lanes);
-      } else if (tokens == kTile) {
-        panel_tile<kForm, kAct, kTile>(weights, rows, blocks, lanes);
-      } else {
-        panel_tile<kForm, kAct, kTileSmall>(weights, rows, blocks, lanes);
+  alignas(64) float lanes[kPanels * kTileTokens * kPanel];
+  const std::byte* rows[kTileTokens];
+  for (int t = 0; t < T;) {
+    const int tokens = T - t >= kTileTokens ? kTileTokens : 1;
+    for (int i = 0; i < tokens; ++i) rows[i] = x + x_rows(t + i) * row_bytes;
+    if (tokens == kTileTokens) {
+      multiply_tile<kForm, kAct, kPanels, kTileTokens>(w, stride, rows, blocks, lanes);
+    } else {
+      for (int p = 0; p < kPanels; ++p) {
+        multiply_tile<kForm, kAct, 1, 1>(w + static_cast<size_t>(p) * stride, 0, rows, blocks, lanes + kPanel * p);
       }
-      for (int i = 0; i < tokens; ++i) sink(t + i, panel, static_cast<const float*>(lanes + kPanel * i));
-      t += tokens;
     }
+    for (int p = 0; p < kPanels; ++p) {
+      for (int i = 0; i < tokens; ++i) {
+        sink(t + i, panel + p, static_cast<const float*>(lanes + kPanel * (p * tokens + i)));
+      }
+    }
+    t += tokens;
+  }
+}
+
+// The general product: sink(t, panel, lanes) takes the 16 sums of token t, panels ascending for each token and tokens
+// ascending for each panel. The sink stores, adds to a residual, applies a gate: whatever is done to a value while it
+// is at hand.
+template <PackForm kForm, Act kAct, class Sink>
+void gemm_panels(const std::byte* x, RowIndex x_rows, const std::byte* w, int T, int I, PanelRange panels, Sink sink) {
+  static_assert(supports(kForm, kAct));
+  const size_t stride = panel_bytes(kForm, I);
+  int panel = panels.begin;
+  if constexpr (kTilePanels > 1) {
+    for (; T >= kTileTokens && panel + kTilePanels <= panels.end; panel += kTilePanels) {
+      multiply_panels<kForm, kAct, kTilePanels>(x, x_rows, w + static_cast<size_t>(panel) * stride, T, I, panel, sink);
+    }
+  }
+  for (; panel < panels.end; ++panel) {
+    multiply_panels<kForm, kAct, 1>(x, x_rows, w + static_cast<size_t>(panel) * stride, T, I, panel, sink);
   }
 }
 

@@ -17,10 +17,6 @@
 
 namespace scratchy::cpu {
 
-struct CodeBlock {
-  B8x64 v[8];
-};
-
 constexpr bool is_table(Coding coding) { return coding == Coding::kTableIq4Nl || coding == Coding::kTableE2m1; }
 
 // Bits of a code as the dot product sees it: a table yields 8-bit codes.
@@ -34,7 +30,7 @@ constexpr int code_middle(const PackTraits& form) {
 
 // Field number `kIndex` of kBits bits of every byte, moved up by kPlace.
 template <int kBits, int kIndex, int kPlace>
-B8x64 plane_field(B8x64 plane) {
+SCRATCHY_INLINE B8x64 plane_field(B8x64 plane) {
   constexpr int kShift = kIndex * kBits - kPlace;
   constexpr uint8_t kMask = static_cast<uint8_t>(((1 << kBits) - 1) << kPlace);
   if constexpr (kShift > 0) {
@@ -47,67 +43,65 @@ B8x64 plane_field(B8x64 plane) {
 }
 
 template <int kPlace>
-void unpack_plane_4(const std::byte* p, CodeBlock* out) {
+SCRATCHY_INLINE void unpack_plane_4(const std::byte* p, B8x64* out) {
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
     const B8x64 plane = b8_load(p + 64 * j);
-    out->v[j] = plane_field<4, 0, kPlace>(plane);
-    out->v[j + 4] = plane_field<4, 1, kPlace>(plane);
+    out[j] = plane_field<4, 0, kPlace>(plane);
+    out[j + 4] = plane_field<4, 1, kPlace>(plane);
   }
 }
 
 // Adds the fields of a narrower plane to codes whose lower bits are there already, or sets them when kPlace is 0.
 template <int kBits, int kIndex, int kPlace>
-void merge_field(B8x64 plane, B8x64* code) {
+SCRATCHY_INLINE void merge_field(B8x64 plane, B8x64* code) {
   const B8x64 field = plane_field<kBits, kIndex, kPlace>(plane);
   *code = kPlace == 0 ? field : b8_or(*code, field);
 }
 
 template <int kPlace>
-void unpack_plane_2(const std::byte* p, CodeBlock* out) {
+SCRATCHY_INLINE void unpack_plane_2(const std::byte* p, B8x64* out) {
 #pragma GCC unroll 2
   for (int j = 0; j < 2; ++j) {
     const B8x64 plane = b8_load(p + 64 * j);
-    merge_field<2, 0, kPlace>(plane, &out->v[4 * j]);
-    merge_field<2, 1, kPlace>(plane, &out->v[4 * j + 1]);
-    merge_field<2, 2, kPlace>(plane, &out->v[4 * j + 2]);
-    merge_field<2, 3, kPlace>(plane, &out->v[4 * j + 3]);
+    merge_field<2, 0, kPlace>(plane, &out[4 * j]);
+    merge_field<2, 1, kPlace>(plane, &out[4 * j + 1]);
+    merge_field<2, 2, kPlace>(plane, &out[4 * j + 2]);
+    merge_field<2, 3, kPlace>(plane, &out[4 * j + 3]);
   }
 }
 
 template <int kPlace>
-void unpack_plane_1(const std::byte* p, CodeBlock* out) {
+SCRATCHY_INLINE void unpack_plane_1(const std::byte* p, B8x64* out) {
   const B8x64 plane = b8_load(p);
-  merge_field<1, 0, kPlace>(plane, &out->v[0]);
-  merge_field<1, 1, kPlace>(plane, &out->v[1]);
-  merge_field<1, 2, kPlace>(plane, &out->v[2]);
-  merge_field<1, 3, kPlace>(plane, &out->v[3]);
-  merge_field<1, 4, kPlace>(plane, &out->v[4]);
-  merge_field<1, 5, kPlace>(plane, &out->v[5]);
-  merge_field<1, 6, kPlace>(plane, &out->v[6]);
-  merge_field<1, 7, kPlace>(plane, &out->v[7]);
+  merge_field<1, 0, kPlace>(plane, &out[0]);
+  merge_field<1, 1, kPlace>(plane, &out[1]);
+  merge_field<1, 2, kPlace>(plane, &out[2]);
+  merge_field<1, 3, kPlace>(plane, &out[3]);
+  merge_field<1, 4, kPlace>(plane, &out[4]);
+  merge_field<1, 5, kPlace>(plane, &out[5]);
+  merge_field<1, 6, kPlace>(plane, &out[6]);
+  merge_field<1, 7, kPlace>(plane, &out[7]);
 }
 
-// The codes of a block at p; tables are applied, so that w = scale * (code - code_middle) + offset.
+// The codes of a block at p, out[8]; tables are applied, so that w = scale * (code - code_middle) + offset.
 template <PackForm kForm>
-inline __attribute__((always_inline)) CodeBlock unpack_codes(const std::byte* p) {
+SCRATCHY_INLINE void unpack_codes(const std::byte* p, B8x64* out) {
   constexpr PackTraits kTraits = traits_of(kForm);
   static_assert(kTraits.bits == 8 || (kTraits.bits >= 1 && kTraits.bits <= 6));
-  CodeBlock out;
   if constexpr (kTraits.bits == 8) {
-    for (int j = 0; j < 8; ++j) out.v[j] = b8_load(p + 64 * j);
+    for (int j = 0; j < 8; ++j) out[j] = b8_load(p + 64 * j);
   }
-  if constexpr (kTraits.bits >= 4 && kTraits.bits <= 6) unpack_plane_4<0>(p, &out);
-  if constexpr (kTraits.bits == 6) unpack_plane_2<4>(p + 256, &out);
-  if constexpr (kTraits.bits == 5) unpack_plane_1<4>(p + 256, &out);
-  if constexpr (kTraits.bits == 2 || kTraits.bits == 3) unpack_plane_2<0>(p, &out);
-  if constexpr (kTraits.bits == 3) unpack_plane_1<2>(p + 128, &out);
-  if constexpr (kTraits.bits == 1) unpack_plane_1<0>(p, &out);
+  if constexpr (kTraits.bits >= 4 && kTraits.bits <= 6) unpack_plane_4<0>(p, out);
+  if constexpr (kTraits.bits == 6) unpack_plane_2<4>(p + 256, out);
+  if constexpr (kTraits.bits == 5) unpack_plane_1<4>(p + 256, out);
+  if constexpr (kTraits.bits == 2 || kTraits.bits == 3) unpack_plane_2<0>(p, out);
+  if constexpr (kTraits.bits == 3) unpack_plane_1<2>(p + 128, out);
+  if constexpr (kTraits.bits == 1) unpack_plane_1<0>(p, out);
   if constexpr (is_table(kTraits.coding)) {
     const uint8_t* table = kTraits.coding == Coding::kTableIq4Nl ? kIq4NlTable : kE2m1Table;
-    for (int j = 0; j < 8; ++j) out.v[j] = b8_lookup(table, out.v[j]);
+    for (int j = 0; j < 8; ++j) out[j] = b8_lookup(table, out[j]);
   }
-  return out;
 }
 
 }  // namespace scratchy::cpu

@@ -7,9 +7,10 @@
 // The only order that matters is the f32 sum over groups: in the order of k, from zero, the same instructions for any
 // number of tokens.
 //
-// Registers, AVX-512, 16 tokens: 16 sums + 8 vectors of codes + scale + a dot product in flight = 26 of 32. Codes are
-// unpacked once for 16 tokens. In a block a token costs 8 dot products, a convert, a multiply and a multiply-add: on
-// Zen 4, where dot products, multiplies and multiply-adds share two pipes, at most 8 / 10 of the dot product rate.
+// A tile is kPanels panels by kTokens tokens. AVX-512, 2 x 4: 8 sums + 16 vectors of codes + 2 scales + 2 dot products
+// and one spread of activations in flight = 29 of 32 registers. Two panels share each spread, because a Zen 4 core
+// loads one 512-bit vector a cycle and issues one dot product a cycle: 16 tokens of one panel are bound by loads (12 a
+// token and block for 8 dot products), 2 x 4 by the multiply pipes (10 for 8: at most 80 % of the dot product rate).
 #pragma once
 
 #include "targets/cpu/kernels/act.h"
@@ -20,7 +21,7 @@ namespace scratchy::cpu {
 
 // -kMiddle * sum, less what dot_codes itself takes off: where a dot product starts. neg_sum is minus the sum.
 template <int kMiddle, int kBits>
-I32x16 dot_start(int32_t neg_sum) {
+SCRATCHY_INLINE I32x16 dot_start(int32_t neg_sum) {
   constexpr int kLeft = kMiddle - kDotBias<kBits>;
   constexpr int kSize = kLeft < 0 ? -kLeft : kLeft;
   constexpr int kShift = __builtin_ctz(kSize == 0 ? 1 : static_cast<unsigned>(kSize));
@@ -30,67 +31,83 @@ I32x16 dot_start(int32_t neg_sum) {
   return kLeft > 0 ? start : sub(i32_zero(), start);
 }
 
-template <PackForm kForm, int kTokens>
-struct Q8Tile {
-  static constexpr PackTraits kTraits = traits_of(kForm);
-  static constexpr int kBits = dot_bits(kTraits);
-  static constexpr int kMiddle = code_middle(kTraits);
-  static constexpr bool kHalves = kTraits.group == 16;
+// One token, the 32 columns of a block under the scales of group g: adds to sum[panel].
+template <PackForm kForm, int kPanels>
+SCRATCHY_INLINE void add_block(const B8x64 (*codes)[8], const GroupScales<kForm>* scales, int g, const Q8Block& x,
+                               F32x16* sum) {
+  constexpr PackTraits kTraits = traits_of(kForm);
+  constexpr int kBits = dot_bits(kTraits);
+  I32x16 dot[kPanels];
+  const I32x16 start = dot_start<code_middle(kTraits), kBits>(x.neg_sum);
+  for (int p = 0; p < kPanels; ++p) dot[p] = start;
+  dot_codes<kBits, 0, 8, kPanels>(codes, x.codes, dot);
+  for (int p = 0; p < kPanels; ++p) {
+    sum[p] = fma(mul(scales[p].scale[g], f32_splat(x.scale)), to_f32(dot[p]), sum[p]);
+    if constexpr (has_offset(kTraits)) sum[p] = fma(scales[p].offset[g], f32_splat(x.scale_sum), sum[p]);
+  }
+}
 
-  F32x16 sum[kTokens];
-
-  // Columns kFirst * 4 .. of the block at `at`, under one scale.
-  template <int kFirst, int kCount>
-  static inline __attribute__((always_inline)) F32x16 group(F32x16 total, const CodeBlock& codes, F32x16 scale,
-                                                            F32x16 offset, const Q8Block& x) {
-    const int32_t neg_sum = kCount == 8 ? x.neg_sum : kFirst == 0 ? x.neg_sum_low : x.neg_sum - x.neg_sum_low;
-    const I32x16 start = dot_start<kMiddle, kBits>(neg_sum);
-    const I32x16 dot = dot_codes<kBits, kCount>(codes.v + kFirst, x.codes + 4 * kFirst, start);
-    total = fma(mul(scale, f32_splat(x.scale)), to_f32(dot), total);
+// One token, two groups of 16 columns: their products are added before the activations' scale.
+template <PackForm kForm, int kPanels>
+SCRATCHY_INLINE void add_halves(const B8x64 (*codes)[8], const GroupScales<kForm>* scales, int g, const Q8Block& x,
+                                F32x16* sum) {
+  constexpr PackTraits kTraits = traits_of(kForm);
+  constexpr int kBits = dot_bits(kTraits), kMiddle = code_middle(kTraits);
+  I32x16 low[kPanels], high[kPanels];
+  const int32_t neg_sum_high = x.neg_sum - x.neg_sum_low;
+  const I32x16 low_start = dot_start<kMiddle, kBits>(x.neg_sum_low);
+  const I32x16 high_start = dot_start<kMiddle, kBits>(neg_sum_high);
+  for (int p = 0; p < kPanels; ++p) {
+    low[p] = low_start;
+    high[p] = high_start;
+  }
+  dot_codes<kBits, 0, 4, kPanels>(codes, x.codes, low);
+  dot_codes<kBits, 4, 4, kPanels>(codes, x.codes, high);
+  for (int p = 0; p < kPanels; ++p) {
+    F32x16 both = mul(scales[p].scale[g], to_f32(low[p]));
+    both = fma(scales[p].scale[g + 1], to_f32(high[p]), both);
     if constexpr (has_offset(kTraits)) {
-      const float scale_sum = kCount == 8 ? x.scale_sum : -x.scale * static_cast<float>(neg_sum);
-      total = fma(offset, f32_splat(scale_sum), total);
+      both = fma(scales[p].offset[g], f32_splat(-static_cast<float>(x.neg_sum_low)), both);
+      both = fma(scales[p].offset[g + 1], f32_splat(-static_cast<float>(neg_sum_high)), both);
     }
-    return total;
+    sum[p] = fma(f32_splat(x.scale), both, sum[p]);
   }
+}
 
-  inline __attribute__((always_inline)) void block(const CodeBlock& codes, const GroupScales<kForm>& scales, int s,
-                                                   const Q8Block* const* x, int at) {
-#pragma GCC unroll 16
-    for (int t = 0; t < kTokens; ++t) {
-      const Q8Block& a = x[t][at];
-      if constexpr (kHalves) {
-        constexpr int kLast = has_offset(kTraits) ? 1 : 0;
-        sum[t] = group<0, 4>(sum[t], codes, scales.scale[2 * s], scales.offset[kLast * 2 * s], a);
-        sum[t] = group<4, 4>(sum[t], codes, scales.scale[2 * s + 1], scales.offset[kLast * (2 * s + 1)], a);
-      } else {
-        const int g = GroupScales<kForm>::kGroups > 1 ? s : 0;
-        sum[t] = group<0, 8>(sum[t], codes, scales.scale[g], scales.offset[has_offset(kTraits) ? g : 0], a);
-      }
-    }
-  }
-};
-
-// out[t, 16] = one panel times kTokens rows; x[t] are q8 rows of `blocks` blocks.
-template <PackForm kForm, int kTokens>
-[[gnu::noinline]] void panel_q8(const std::byte* w, const Q8Block* const* x, int blocks, float* out) {
+// out[p, t, 16] = kPanels panels, `stride` bytes apart, times kTokens rows; x[t] are q8 rows of `blocks` blocks.
+template <PackForm kForm, int kPanels, int kTokens>
+[[gnu::noinline]] void panel_q8(const std::byte* w, size_t stride, const Q8Block* const* x, int blocks, float* out) {
   constexpr PackTraits kTraits = traits_of(kForm);
   static_assert(kTraits.coding == Coding::kInteger || is_table(kTraits.coding), "this form has no integer view");
-  Q8Tile<kForm, kTokens> tile;
-#pragma GCC unroll 16
-  for (int t = 0; t < kTokens; ++t) tile.sum[t] = f32_zero();
+  F32x16 sum[kTokens][kPanels];
+  B8x64 codes[kPanels][8];
+  GroupScales<kForm> scales[kPanels];
+  for (int t = 0; t < kTokens; ++t) {
+    for (int p = 0; p < kPanels; ++p) sum[t][p] = f32_zero();
+  }
   const int step = blocks_per_header(kTraits, blocks);
-  GroupScales<kForm> scales;
   for (int b = 0; b < blocks; b += step) {
-    read_scales<kForm>(w, &scales);
+#pragma GCC unroll 2
+    for (int p = 0; p < kPanels; ++p) read_scales<kForm>(w + static_cast<size_t>(p) * stride, &scales[p]);
     w += header_bytes(kTraits);
     const int end = blocks - b < step ? blocks - b : step;
     for (int s = 0; s < end; ++s, w += block_code_bytes(kTraits)) {
-      tile.block(unpack_codes<kForm>(w), scales, s, x, b + s);
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) unpack_codes<kForm>(w + static_cast<size_t>(p) * stride, codes[p]);
+#pragma GCC unroll 8
+      for (int t = 0; t < kTokens; ++t) {
+        if constexpr (kTraits.group == 16) {
+          add_halves<kForm, kPanels>(codes, scales, 2 * s, x[t][b + s], sum[t]);
+        } else {
+          const int g = GroupScales<kForm>::kGroups > 1 ? s : 0;
+          add_block<kForm, kPanels>(codes, scales, g, x[t][b + s], sum[t]);
+        }
+      }
     }
   }
-#pragma GCC unroll 16
-  for (int t = 0; t < kTokens; ++t) f32_store(out + kPanel * t, tile.sum[t]);
+  for (int p = 0; p < kPanels; ++p) {
+    for (int t = 0; t < kTokens; ++t) f32_store(out + kPanel * (p * kTokens + t), sum[t][p]);
+  }
 }
 
 }  // namespace scratchy::cpu

@@ -30,14 +30,14 @@ struct GroupScales {
 };
 
 template <Scale kScale>
-F32x16 load_scales(const std::byte* p) {
+SCRATCHY_INLINE F32x16 load_scales(const std::byte* p) {
   if constexpr (kScale == Scale::kF16) return f32_load_f16(p);
   if constexpr (kScale == Scale::kBF16) return f32_load_bf16(p);
   if constexpr (kScale == Scale::kF32) return f32_load(p);
 }
 
 template <PackForm kForm>
-void read_plain_scales(const std::byte* p, GroupScales<kForm>* out) {
+SCRATCHY_INLINE void read_plain_scales(const std::byte* p, GroupScales<kForm>* out) {
   constexpr PackTraits kTraits = traits_of(kForm);
   constexpr size_t kWidth = kTraits.scale == Scale::kF32 ? 64 : 32;
   constexpr size_t kStride = header_bytes(kTraits) / static_cast<size_t>(groups_per_header(kTraits));
@@ -53,7 +53,7 @@ void read_plain_scales(const std::byte* p, GroupScales<kForm>* out) {
 }
 
 // The 256 six-bit integers at p, one a byte, in vectors of 16.
-inline void unpack_six_bits(const std::byte* p, uint8_t* out) {
+SCRATCHY_INLINE void unpack_six_bits(const std::byte* p, uint8_t* out) {
   const B8x64 a = b8_load(p), b = b8_load(p + 64), top = b8_load(p + 128);
   b8_store(out, b8_or(plane_field<4, 0, 0>(a), plane_field<2, 0, 4>(top)));
   b8_store(out + 64, b8_or(plane_field<4, 0, 0>(b), plane_field<2, 1, 4>(top)));
@@ -62,7 +62,7 @@ inline void unpack_six_bits(const std::byte* p, uint8_t* out) {
 }
 
 template <PackForm kForm>
-void read_super_scales(const std::byte* p, GroupScales<kForm>* out) {
+SCRATCHY_INLINE void read_super_scales(const std::byte* p, GroupScales<kForm>* out) {
   constexpr PackTraits kTraits = traits_of(kForm);
   constexpr bool kPaired = kTraits.offset == Offset::kPaired;
   constexpr int kGroups = GroupScales<kForm>::kGroups;
@@ -94,7 +94,7 @@ void read_super_scales(const std::byte* p, GroupScales<kForm>* out) {
 }
 
 template <PackForm kForm>
-inline __attribute__((always_inline)) void read_scales(const std::byte* p, GroupScales<kForm>* out) {
+SCRATCHY_INLINE void read_scales(const std::byte* p, GroupScales<kForm>* out) {
   if constexpr (is_super(traits_of(kForm))) {
     read_super_scales<kForm>(p, out);
   } else {

@@ -11,11 +11,17 @@
 //
 // The integer dot product is the one place where the instruction sets differ in kind:
 //
-//   dot_codes<bits, count>(w, x, start) = start + sum over 4 * count codes of (code - kDotBias<bits>) * x
+//   dot_codes<bits, first, count, panels>(w, x, sum)      sum[p] += sum over vectors j in [first, first + count) and
+//   their
+//                                                         4 columns c of (w[p][j] - kDotBias<bits>) * x[4 j + c]
 //
-// codes unsigned of `bits` bits, x signed in -127..127, exact in 32 bits. kDotBias is 0, or 128 where 8-bit codes are
-// made signed first. The caller chooses `start` to cancel it.
+// codes unsigned of `bits` bits, x signed in -127..127, exact in 32 bits. Panels are done together so that each 4
+// columns of x are spread over a vector once. kDotBias is 0, or 128 where 8-bit codes are made signed first: the caller
+// chooses where the sums start to cancel it.
 #pragma once
+
+// Pieces of an inner loop: the compiler must not make calls of them.
+#define SCRATCHY_INLINE inline __attribute__((always_inline))
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VNNI__)
 #include "targets/cpu/kernels/simd_avx512.h"

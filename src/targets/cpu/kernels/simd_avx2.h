@@ -155,27 +155,28 @@ inline __m256i splat4(const int8_t* x) {
   return _mm256_set1_epi32(four);
 }
 
-template <int kBits, int kCount>
-I32x16 dot_codes(const B8x64* w, const int8_t* x, I32x16 start) {
-  const __m256i ones = _mm256_set1_epi16(1);
-  I32x16 sum = start;
+// 8-bit codes: one step of |code - 128| * (sign of it * x), pairs widened at once.
+inline __m256i dot_signed(__m256i codes, __m256i four, __m256i total) {
+  const __m256i s = _mm256_xor_si256(codes, _mm256_set1_epi8(static_cast<char>(0x80)));
+  const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(four, s));
+  return _mm256_add_epi32(total, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+// One panel of dot_codes.
+template <int kBits, int kFirst, int kCount>
+SCRATCHY_INLINE I32x16 dot_panel(const B8x64* w, const int8_t* x, I32x16 sum) {
   if constexpr (kBits == 8) {
-    const __m256i flip = _mm256_set1_epi8(static_cast<char>(0x80));
-    const auto step = [&](__m256i codes, __m256i four, __m256i total) {
-      const __m256i s = _mm256_xor_si256(codes, flip);
-      const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(four, s));
-      return _mm256_add_epi32(total, _mm256_madd_epi16(pairs, ones));
-    };
 #pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j) {
+    for (int j = kFirst; j < kFirst + kCount; ++j) {
       const __m256i four = splat4(x + 4 * j);
-      sum = {step(w[j].a, four, sum.a), step(w[j].b, four, sum.b)};
+      sum = {dot_signed(w[j].a, four, sum.a), dot_signed(w[j].b, four, sum.b)};
     }
   } else {
     constexpr int kFit = kBits <= 4 ? 8 : kBits == 5 ? 4 : 2;  // steps that fit 16 bits
     constexpr int kRun = kFit < kCount ? kFit : kCount;
+    const __m256i ones = _mm256_set1_epi16(1);
 #pragma GCC unroll 8
-    for (int j = 0; j < kCount; j += kRun) {
+    for (int j = kFirst; j < kFirst + kCount; j += kRun) {
       __m256i four = splat4(x + 4 * j);
       __m256i low = _mm256_maddubs_epi16(w[j].a, four);
       __m256i high = _mm256_maddubs_epi16(w[j].b, four);
@@ -190,6 +191,11 @@ I32x16 dot_codes(const B8x64* w, const int8_t* x, I32x16 start) {
     }
   }
   return sum;
+}
+
+template <int kBits, int kFirst, int kCount, int kPanels>
+SCRATCHY_INLINE void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
+  for (int p = 0; p < kPanels; ++p) sum[p] = dot_panel<kBits, kFirst, kCount>(w[p], x, sum[p]);
 }
 
 inline F32x16 dot2_bf16(F32x16 acc, B8x64 w, const uint16_t* x) {

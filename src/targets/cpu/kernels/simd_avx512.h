@@ -98,16 +98,16 @@ inline I32x16 as_i32(B8x64 a) { return {a.v}; }
 template <int kBits>
 inline constexpr int kDotBias = 0;
 
-template <int kBits, int kCount>
-I32x16 dot_codes(const B8x64* w, const int8_t* x, I32x16 start) {
-  __m512i sum = start.v;
+template <int kBits, int kFirst, int kCount, int kPanels>
+SCRATCHY_INLINE void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
 #pragma GCC unroll 8
-  for (int j = 0; j < kCount; ++j) {
+  for (int j = kFirst; j < kFirst + kCount; ++j) {
     int32_t four;
     std::memcpy(&four, x + 4 * j, 4);
-    sum = _mm512_dpbusd_epi32(sum, w[j].v, _mm512_set1_epi32(four));
+    const __m512i splat = _mm512_set1_epi32(four);
+#pragma GCC unroll 2
+    for (int p = 0; p < kPanels; ++p) sum[p].v = _mm512_dpbusd_epi32(sum[p].v, w[p][j].v, splat);
   }
-  return {sum};
 }
 
 // acc + low(w) * low(x) + high(w) * high(x) in every lane: w two bf16 a lane, x two bf16.

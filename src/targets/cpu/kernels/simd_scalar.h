@@ -151,13 +151,13 @@ inline I32x16 as_i32(const B8x64& a) { return std::bit_cast<I32x16>(a); }
 template <int kBits>
 inline constexpr int kDotBias = 0;
 
-template <int kBits, int kCount>
-I32x16 dot_codes(const B8x64* w, const int8_t* x, const I32x16& start) {
-  I32x16 sum = start;
-  for (int j = 0; j < kCount; ++j) {
-    for (int i = 0; i < 64; ++i) sum.v[i / 4] += w[j].v[i] * x[4 * j + i % 4];
+template <int kBits, int kFirst, int kCount, int kPanels>
+void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
+  for (int p = 0; p < kPanels; ++p) {
+    for (int j = kFirst; j < kFirst + kCount; ++j) {
+      for (int i = 0; i < 64; ++i) sum[p].v[i / 4] += w[p][j].v[i] * x[4 * j + i % 4];
+    }
   }
-  return sum;
 }
 
 inline F32x16 dot2_bf16(const F32x16& acc, const B8x64& w, const uint16_t* x) {
