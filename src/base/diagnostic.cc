@@ -37,8 +37,9 @@ std::string fill(std::string_view sentence, const DiagnosticFacts& facts) {
   return out;
 }
 
-// The source line with a marker under [begin, end) and a text behind it. Tabs count one column.
-std::string excerpt(const Span& span, char marker, const std::string& text) {
+// The source line, unless it stands above already, with a marker under [begin, end) and a text behind it. Tabs count one
+// column.
+std::string excerpt(const Span& span, char marker, const std::string& text, bool line_shown) {
   const SourceFile::Place from = span.file->place(span.begin);
   const SourceFile::Place to = span.file->place(span.end);
   const int width = to.line == from.line ? std::max(1, to.column - from.column) : 1;
@@ -46,7 +47,8 @@ std::string excerpt(const Span& span, char marker, const std::string& text) {
   std::replace(line.begin(), line.end(), '\t', ' ');
   char number[16];
   std::snprintf(number, sizeof number, "%5d", from.line);
-  std::string out = std::string(number) + " | " + line + "\n      | " + std::string(from.column - 1, ' ') + std::string(width, marker);
+  std::string out = line_shown ? std::string() : std::string(number) + " | " + line + "\n";
+  out += "      | " + std::string(from.column - 1, ' ') + std::string(width, marker);
   if (!text.empty()) out += " " + text;
   return out + "\n";
 }
@@ -55,10 +57,13 @@ std::string show(const Diagnostic& d) {
   std::string out;
   if (d.span.file != nullptr) out += to_string(d.span) + ": ";
   out += "error: " + d.message + " [" + std::string(to_string(d.kind)) + "]\n";
-  if (d.span.file != nullptr) out += excerpt(d.span, '^', "");
+  if (d.span.file != nullptr) out += excerpt(d.span, '^', "", false);
+  Span above = d.span;
   for (const DiagnosticLabel& label : d.labels) {
     if (label.span.file != nullptr) {
-      out += excerpt(label.span, '~', label.text);
+      const bool shown = above.file == label.span.file && above.file->place(above.begin).line == label.span.file->place(label.span.begin).line;
+      out += excerpt(label.span, '~', label.text, shown);
+      above = label.span;
     } else {
       out += "note: " + label.text + "\n";
     }

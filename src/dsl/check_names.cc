@@ -309,7 +309,7 @@ class Checker {
     if (builtin && (primitive == nullptr || e.arguments.size() > primitive->params.size())) {
       const BuiltinInfo& row = info(*builtin);
       const int count = static_cast<int>(e.arguments.size());
-      if (count < row.least || count > row.most) count_error(e, row.least == row.most ? std::to_string(row.least) : "at least " + std::to_string(row.least));
+      if (count < row.least || count > row.most) count_error(e, (row.least == row.most ? "" : "at least ") + counted(static_cast<size_t>(row.least), "argument"));
       return;
     }
     if (primitive != nullptr) return fit(e, *primitive, {});
@@ -365,7 +365,7 @@ class Checker {
     }
     const size_t most = signature.params.size();
     if (!signature.variadic && e.arguments.size() > most) {
-      count_error(e, (signature.least == most ? "" : "at most ") + std::to_string(most));
+      count_error(e, (signature.least == most ? "" : "at most ") + counted(most, "argument"));
       return;
     }
     for (size_t i = 0; i < signature.least; ++i) {

@@ -155,6 +155,8 @@ std::string to_string(const Constant& value, size_t limit) {
   return out;
 }
 
+std::string counted(size_t count, std::string_view noun) { return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s"); }
+
 std::string_view describe(Constant::Kind kind) {
   switch (kind) {
     case Constant::Kind::kNone: return "none";

@@ -79,6 +79,9 @@ std::string to_string(const Constant& value, size_t limit = 160);
 // "an integer", "a list", ...
 std::string_view describe(Constant::Kind kind);
 
+// "1 argument", "3 arguments".
+std::string counted(size_t count, std::string_view noun);
+
 // Finds the value of a plain name, nothing when the name is unknown.
 using ConstantLookup = std::function<std::optional<Constant>(std::string_view name)>;
 

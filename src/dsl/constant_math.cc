@@ -91,7 +91,7 @@ ConstantOutcome arithmetic(Operator op, const Constant& left, const Constant& ri
   const std::string text = expression_text(op, left, right);
   for (const Constant* side : {&left, &right}) {
     if (!side->is_number()) {
-      return wrong_kind("operand of `" + std::string(spelling(op)) + "`", "numbers", *side,
+      return wrong_kind("operand of `" + std::string(spelling(op)) + "`", "a number", *side,
                         side->is_none() ? "the value is none here; test it first: `x != none ? .. : ..`" : "");
     }
   }
@@ -103,7 +103,7 @@ ConstantOutcome arithmetic(Operator op, const Constant& left, const Constant& ri
 ConstantOutcome compare(Operator op, const Constant& left, const Constant& right) {
   for (const Constant* side : {&left, &right}) {
     if (!side->is_number()) {
-      return wrong_kind("operand of `" + std::string(spelling(op)) + "`", "numbers", *side,
+      return wrong_kind("operand of `" + std::string(spelling(op)) + "`", "a number", *side,
                         side->is_none() ? "the value is none here; test it first: `x != none && x > 0`" : "");
     }
   }
@@ -183,7 +183,7 @@ ConstantOutcome fold(Builtin builtin, const Constant::List& elements) {
     return no_value(std::string(info(builtin).spelling) + "([])", "the list is empty");
   }
   Constant best = elements[0];
-  if (!best.is_number()) return wrong_kind("element of the list", "numbers", best);
+  if (!best.is_number()) return wrong_kind("element of the list", "a number", best);
   for (size_t i = 1; i < elements.size(); ++i) {
     const Operator op = builtin == Builtin::kSum ? Operator::kAdd : builtin == Builtin::kMax ? Operator::kGreater : Operator::kLess;
     ConstantOutcome next = apply_binary(op, builtin == Builtin::kSum ? best : elements[i], builtin == Builtin::kSum ? elements[i] : best);

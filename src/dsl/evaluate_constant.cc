@@ -141,7 +141,7 @@ class Evaluator {
     }
     const BuiltinInfo& row = info(*builtin);
     if (static_cast<int>(arguments.size()) < row.least || static_cast<int>(arguments.size()) > row.most) {
-      diagnostics_.add(DiagnosticKind::kArgumentCount, e.span, {{"function", e.name.text}, {"wanted", std::to_string(row.least)}, {"got", std::to_string(arguments.size())}});
+      diagnostics_.add(DiagnosticKind::kArgumentCount, e.span, {{"function", e.name.text}, {"wanted", counted(static_cast<size_t>(row.least), "argument")}, {"got", std::to_string(arguments.size())}});
       return std::nullopt;
     }
     return settle(apply_builtin(*builtin, arguments), e.span);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 #include "dsl/lexer.h"
@@ -38,7 +39,9 @@ Operator binary_operator(TokenKind kind) {
 class Parser {
  public:
   Parser(const SourceFile& file, Diagnostics& diagnostics)
-      : file_(file), diagnostics_(diagnostics), errors_before_(diagnostics.size()), tokens_(lex(file, false, diagnostics)) {}
+      : file_(file), diagnostics_(diagnostics), errors_before_(diagnostics.size()), tokens_(lex(file, false, diagnostics)) {
+    for (size_t i = errors_before_; i < diagnostics.size() && i < diagnostics.items().size(); ++i) broken_lines_.insert(file.place(diagnostics.items()[i].span.begin).line);
+  }
 
   Module module() {
     Module out;
@@ -87,10 +90,12 @@ class Parser {
     return (is_keyword(token().kind) ? "the keyword `" : "`") + escape_for_message(token().text(file_), 40) + "`";
   }
 
-  // Reports once per statement; what follows is silent until the parser has recovered.
+  // Reports once per statement; what follows is silent until the parser has recovered, and so is a line that has
+  // something in it that is no token.
   Diagnostic* unexpected(const std::string& wanted) {
     if (failed_) return nullptr;
     failed_ = true;
+    if (gave_up_ || broken_lines_.count(file_.place(token().span.begin).line) != 0 || broken_lines_.count(file_.place(last_end_).line) != 0) return nullptr;
     Diagnostic& made = diagnostics_.add(DiagnosticKind::kUnexpectedToken, token().span, {{"wanted", wanted}, {"found", found()}});
     if (diagnostics_.size() - errors_before_ > kMaxErrors) next_ = tokens_.size() - 1;
     return &made;
@@ -146,6 +151,7 @@ class Parser {
   void too_deep(const Span& span, int limit) {
     if (!failed_) diagnostics_.add(DiagnosticKind::kTooDeep, span, {{"limit", std::to_string(limit)}}).suggest("give parts of it names of their own");
     failed_ = true;
+    gave_up_ = true;
     next_ = tokens_.size() - 1;
   }
 
@@ -754,6 +760,8 @@ class Parser {
   uint32_t head_end_ = 0;
   int depth_ = 0, block_depth_ = 0, scan_depth_ = 0;
   bool failed_ = false;
+  bool gave_up_ = false;
+  std::set<int> broken_lines_;
 };
 
 }  // namespace

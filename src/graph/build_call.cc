@@ -79,7 +79,7 @@ Item Tracer::call(const Expr& e) {
     if (poison) return Poison{};
     if (!tensors || primitive == nullptr) return call_builtin(e, *builtin, arguments);
     if (arguments.size() != primitive->params.size()) {
-      reporter_.report(DiagnosticKind::kArgumentCount, e.span, {{"function", callee}, {"wanted", "1"}, {"got", std::to_string(arguments.size())}}, {.hint = "elementwise it is `minimum(a, b)` or `maximum(a, b)`"});
+      reporter_.report(DiagnosticKind::kArgumentCount, e.span, {{"function", callee}, {"wanted", "1 argument"}, {"got", std::to_string(arguments.size())}}, {.hint = "elementwise it is `minimum(a, b)` or `maximum(a, b)`"});
       return Poison{};
     }
     std::vector<Span> spans;
@@ -173,7 +173,7 @@ Item Tracer::call_primitive(const Expr& e, OpKind kind, const Signature& signatu
     given.clear();
     for (const NamedExpr& argument : e.arguments) given.push_back(argument.value.get());
     if (given.empty()) {
-      reporter_.report(DiagnosticKind::kArgumentCount, e.span, {{"function", e.name.text}, {"wanted", "at least 1"}, {"got", "0"}});
+      reporter_.report(DiagnosticKind::kArgumentCount, e.span, {{"function", e.name.text}, {"wanted", "at least 1 argument"}, {"got", "0"}});
       return Poison{};
     }
   }

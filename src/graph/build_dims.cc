@@ -39,6 +39,7 @@ bool DimTable::unify(int64_t a, int64_t b) {
   if (!is_unknown(b)) {
     from.known = b;
     from.is_known = true;
+    from.fixed = place_;
     return true;
   }
   const size_t to = head(b);
@@ -46,6 +47,8 @@ bool DimTable::unify(int64_t a, int64_t b) {
   nodes_[to].reach = std::max(nodes_[to].reach, from.reach);
   return true;
 }
+
+Span DimTable::fixed_at(int64_t dim) const { return is_unknown(dim) ? nodes_[head(dim)].fixed : Span{}; }
 
 void DimTable::reach(int64_t dim, int64_t end) {
   if (!is_unknown(resolve(dim))) return;

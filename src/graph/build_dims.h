@@ -22,6 +22,11 @@ class DimTable {
   int64_t resolve(int64_t dim) const;
   std::vector<int64_t> resolve(const std::vector<int64_t>& dims) const;
 
+  // Where the text makes dims equal from here on.
+  void set_place(Span place) { place_ = place; }
+  // Where an unknown became known; a span without file for others.
+  Span fixed_at(int64_t dim) const;
+
   // Makes both equal; false when they are known and differ.
   bool unify(int64_t a, int64_t b);
 
@@ -37,9 +42,11 @@ class DimTable {
     int64_t known = 0;  // of a head: the dim, once known
     bool is_known = false;
     int64_t reach = 0;  // of a head: farthest slice
+    Span fixed;         // of a head: where it became known
   };
   size_t head(int64_t dim) const;
   std::vector<Node> nodes_;
+  Span place_;
 };
 
 // "[T, 576, ?]"

@@ -89,14 +89,33 @@ bool OpBuilder::require_columns(const Operand& x, OpKind op) {
   return false;
 }
 
+// The one weight of the same module (`mlp.*`) that no op of this layer has used, if there is just one.
+std::string OpBuilder::unused_neighbour(const Operand& w) const {
+  const Op& producer = graph_.producer(w.id);
+  if (producer.kind != OpKind::kWeight) return {};
+  const Resource& resource = graph_.resources[static_cast<size_t>(producer.resource.index)];
+  const std::string module = resource.name.substr(0, resource.name.rfind('.') + 1);
+  std::string found;
+  for (const WeightDecl& other : facts_.weights) {
+    const bool neighbour = !module.empty() && other.name.starts_with(module) && other.name.find('.', module.size()) == std::string::npos;
+    if (!neighbour || made_.count("weight " + other.name + " " + std::to_string(resource.layer)) != 0) continue;
+    if (!found.empty()) return {};
+    found = other.name;
+  }
+  return found;
+}
+
 OpBuilder::Types OpBuilder::infer_gemm(const Operands& x, Span span) {
   const std::vector<int64_t> left = dims(x[0].id);
   if (!require_columns(x[0], OpKind::kGemm) || !require_rank(x[1], 2, "gemm")) return std::nullopt;
   const std::vector<int64_t> right = dims(x[1].id);
   if (!dims_.unify(left.back(), right[1])) {
     const bool other_way = dims_.resolve(left.back()) == right[0];
+    const std::string other = unused_neighbour(x[1]);
     complain(DiagnosticKind::kGemmInnerDim, span, {{"lhs", std::to_string(left.back())}, {"rhs", std::to_string(right[1])}}, x,
-             other_way ? "`gemm(x, w)` takes w as [out, in]; `transpose(w)` exchanges its axes" : "the last dim of x must be the last dim of w");
+             !other.empty() ? "did you mean `" + other + "`? nothing has used it yet"
+             : other_way    ? "`gemm(x, w)` takes w as [out, in]; `transpose(w)` exchanges its axes"
+                            : "the last dim of x must be the last dim of w");
     return std::nullopt;
   }
   return {{f32(with_last(left, right[0]))}};

@@ -94,6 +94,7 @@ ValueId OpBuilder::argument(int64_t count, std::vector<int64_t> dims) {
 }
 
 std::optional<std::vector<ValueId>> OpBuilder::emit(OpKind kind, const std::vector<Operand>& operands, Attributes attributes, Span span) {
+  dims_.set_place(span);
   auto types = infer(kind, operands, attributes, span);
   if (!types) return std::nullopt;
   const bool is_global = pure(kind) && global(operands);
@@ -139,7 +140,9 @@ std::vector<int64_t> OpBuilder::dims(ValueId id) {
 bool OpBuilder::require_rank(const Operand& x, size_t rank, const std::string& op) {
   prefer_rank(x.id, rank);
   if (dims(x.id).size() == rank) return true;
-  complain(DiagnosticKind::kWrongRank, x.span, {{"op", op}, {"wanted", std::to_string(rank)}, {"got", shown(x.id)}}, {});
+  const bool heads = rank == 3 && dims(x.id).size() == 2 && dims(x.id)[0] == kTokens;
+  const std::string hint = heads ? "`reshape(x, [T, heads, width])` shows its heads" : "";
+  complain(DiagnosticKind::kWrongRank, x.span, {{"op", op}, {"wanted", std::to_string(rank)}, {"got", shown(x.id)}}, {x}, hint);
   return false;
 }
 
@@ -164,8 +167,14 @@ void OpBuilder::note_names(const std::vector<Operand>& operands, Details& detail
 void OpBuilder::complain(DiagnosticKind kind, Span span, const DiagnosticFacts& facts, const std::vector<Operand>& operands, std::string hint) {
   Details details;
   details.hint = std::move(hint);
+  const auto same_place = [](const Span& a, const Span& b) { return a.file == b.file && a.begin == b.begin && a.end == b.end; };
   for (const Operand& operand : operands) {
-    details.labels.push_back({operand.span, shown(operand.id)});
+    if (!same_place(operand.span, span)) details.labels.push_back({operand.span, shown(operand.id)});
+    for (const int64_t dim : graph_.type(operand.id).dims) {
+      const Span fixed = dims_.fixed_at(dim);
+      const bool told = std::any_of(details.labels.begin(), details.labels.end(), [&](const DiagnosticLabel& label) { return same_place(label.span, fixed); });
+      if (fixed.file != nullptr && !told && !same_place(fixed, span)) details.labels.push_back({fixed, "fixes the " + std::to_string(dims_.resolve(dim))});
+    }
     const Op& producer = graph_.producer(operand.id);
     if (producer.kind != OpKind::kWeight) continue;
     const Resource& resource = graph_.resources[static_cast<size_t>(producer.resource.index)];
@@ -210,10 +219,9 @@ void OpBuilder::finish() {
     value.type.dims = dims_.resolve(value.type.dims);
     const Op& op = graph_.ops[static_cast<size_t>(value.producer)];
     const std::string name = value.name.empty() ? std::string(info(op.kind).spelling) : value.name;
+    // Unknowns come from weights, so they are known when the weights are.
+    SCRATCHY_CHECK(std::none_of(value.type.dims.begin(), value.type.dims.end(), DimTable::is_unknown), name + " " + show_dims(value.type.dims));
     if (!check_size(value.type.dims, op.span, name)) return;
-    if (std::any_of(value.type.dims.begin(), value.type.dims.end(), DimTable::is_unknown)) {
-      reporter_.report(DiagnosticKind::kUnfixedValue, op.span, {{"name", name}, {"shape", show_dims(value.type.dims)}});
-    }
   }
   for (Op& op : graph_.ops) {
     if (op.kind == OpKind::kScan) {

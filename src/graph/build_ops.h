@@ -93,6 +93,7 @@ class OpBuilder {
   Types infer_vecmat(const std::vector<Operand>& x, Span span);
   Types infer_outer(const std::vector<Operand>& x, Span span);
 
+  std::string unused_neighbour(const Operand& w) const;
   bool require_columns(const Operand& x, OpKind op);
   bool require_picks(const Operand& x, const std::string& op);
   // Unifies or reports that dim `name` of `op` differs.

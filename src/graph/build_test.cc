@@ -3,36 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/build_test_model.h"
 #include "graph/print.h"
 #include "graph/verify.h"
 
 namespace scratchy {
 namespace {
-
-constexpr const char* kStd = R"(
-const rotary = {frequencies: [rope_theta ** (-2 * i / head_dim) for i in 0..head_dim / 2], factor: 1.0, adjacent: false};
-
-fn rmsnorm(x, w, eps = rms_norm_eps) { return x * rsqrt(mean(x * x) + eps) * w; }
-
-fn rope(x, positions, table) {
-    angles = reshape(positions, [T, 1]) * table.frequencies;
-    return rotate(x, cos(angles) * table.factor, sin(angles) * table.factor, adjacent = table.adjacent);
-}
-
-fn rope_append(q, k, v, positions, table, cache, heads = num_attention_heads, kv_heads = num_key_value_heads, dim = head_dim) {
-    q = rope(reshape(q, [T, heads, dim]), positions, table);
-    k = rope(reshape(k, [T, kv_heads, dim]), positions, table);
-    v = reshape(v, [T, kv_heads, dim]);
-    cache_append(cache.keys, k);
-    cache_append(cache.values, v);
-    return (q, k, v);
-}
-
-fn attention(q, k, v, cache, block_table, scale = head_dim ** -0.5, heads = num_attention_heads, dim = head_dim) {
-    p = softmax(mask(scale * cache_scores(q, cache.keys)));
-    return reshape(cache_mix(p, cache.values), [T, heads * dim]);
-}
-)";
 
 // The text of docs/design, word for word.
 constexpr const char* kLlama = R"(#[forward]
@@ -58,24 +34,6 @@ fn llama() {
 }
 )";
 
-ModelFacts small_llama() {
-  ModelFacts facts;
-  facts.arch = "llama";
-  facts.stem = "tiny";
-  const auto integers = {std::pair("num_hidden_layers", 3), {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"head_dim", 8}, {"hidden_size", 24}, {"intermediate_size", 40}, {"vocab_size", 100}};
-  for (const auto& [key, value] : integers) facts.values[key] = Constant::integer(value);
-  facts.values["rope_theta"] = Constant::real(10000);
-  facts.values["rms_norm_eps"] = Constant::real(1e-5);
-  for (const char* name : {"input_layernorm", "post_attention_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}) {
-    facts.weights.push_back({.name = name, .per_layer = true});
-  }
-  for (WeightDecl& weight : facts.weights) {
-    if (weight.name == "mlp.gate_proj") weight.rows_by_layer = {40};
-  }
-  for (const char* name : {"embed_tokens", "norm", "lm_head"}) facts.weights.push_back({.name = name});
-  return facts;
-}
-
 std::optional<Graph> built(SourceSet& sources, const std::string& std_text, const std::string& arch, const ModelFacts& facts, std::string& errors) {
   Diagnostics diagnostics;
   const auto program = read_program(sources.add("models/std.fwd", std_text), sources.add("models/llama/forward.fwd", arch), diagnostics);
@@ -95,7 +53,7 @@ std::string weight_type(const Graph& graph, const std::string& name) {
 TEST(BuildGraph, LlamaTextAsWrittenGivesAVerifiedGraph) {
   SourceSet sources;
   std::string errors;
-  const auto graph = built(sources, kStd, kLlama, small_llama(), errors);
+  const auto graph = built(sources, testing::kSmallPrelude, kLlama, testing::small_llama(), errors);
   ASSERT_TRUE(graph.has_value()) << errors;
   EXPECT_THAT(verify(*graph, "build"), ::testing::IsEmpty()) << print(*graph);
   EXPECT_EQ(graph->layer_count, 3);
@@ -111,7 +69,7 @@ TEST(BuildGraph, LlamaTextAsWrittenGivesAVerifiedGraph) {
 TEST(BuildGraph, RopeTableIsMadeOnceAndHasNoLayer) {
   SourceSet sources;
   std::string errors;
-  const auto graph = built(sources, kStd, kLlama, small_llama(), errors);
+  const auto graph = built(sources, testing::kSmallPrelude, kLlama, testing::small_llama(), errors);
   ASSERT_TRUE(graph.has_value()) << errors;
   int cosines = 0;
   for (const Op& op : graph->ops) {
@@ -131,7 +89,7 @@ TEST(BuildGraph, RopeTableIsMadeOnceAndHasNoLayer) {
 TEST(BuildGraph, OpsKeepThePlaceInTheArchitecturesTextAndLocalNames) {
   SourceSet sources;
   std::string errors;
-  const auto graph = built(sources, kStd, kLlama, small_llama(), errors);
+  const auto graph = built(sources, testing::kSmallPrelude, kLlama, testing::small_llama(), errors);
   ASSERT_TRUE(graph.has_value()) << errors;
   for (const Op& op : graph->ops) {
     if (op.kind == OpKind::kSoftmax) {
@@ -146,12 +104,12 @@ TEST(BuildGraph, OpsKeepThePlaceInTheArchitecturesTextAndLocalNames) {
 TEST(BuildGraph, ScanAndConvMakeStatesAndABody) {
   SourceSet sources;
   std::string errors;
-  ModelFacts facts = small_llama();
+  ModelFacts facts = testing::small_llama();
   facts.weights.push_back({.name = "in_proj", .per_layer = true});
   facts.weights.push_back({.name = "conv1d", .per_layer = true, .columns_by_layer = {4}});
   facts.weights.push_back({.name = "in_proj_b", .per_layer = true});
   facts.weights.push_back({.name = "A_log", .per_layer = true});
-  const auto graph = built(sources, kStd, R"(
+  const auto graph = built(sources, testing::kSmallPrelude, R"(
 #[forward]
 fn m() {
   x = embed(input_ids, embed_tokens);
@@ -189,7 +147,7 @@ TEST(BuildGraph, EndlessWorkIsRefused) {
                                  "y = [[j for j in 0..100000] for i in 0..100000];", "y = [1]; for i in 0..200 { y = [y]; }", "y = \"ab\"; for i in 0..64 { y = y + y; }"}) {
     SourceSet sources;
     std::string errors;
-    EXPECT_FALSE(built(sources, "", "#[forward]\nfn m() { " + body + " logits = 1; }", small_llama(), errors).has_value()) << body;
+    EXPECT_FALSE(built(sources, "", "#[forward]\nfn m() { " + body + " logits = 1; }", testing::small_llama(), errors).has_value()) << body;
     EXPECT_NE(errors, "");
   }
 }

@@ -144,7 +144,7 @@ void Tracer::run_assign(const Stmt& s) {
   }
   if (s.targets.size() == 1) {
     if (const auto* const tuple = std::get_if<TupleItem>(&item)) {
-      reporter_.report(DiagnosticKind::kTupleCount, s.values[0]->span, {{"wanted", "1"}, {"got", std::to_string(tuple->items.size())}}, {.hint = "name them all: `(a, b) = ..;`"});
+      reporter_.report(DiagnosticKind::kTupleCount, s.values[0]->span, {{"wanted", "1"}, {"got", counted(tuple->items.size(), "value")}}, {.hint = "name them all: `(a, b) = ..;`"});
       item = Poison{};
     }
     bind(s.targets[0], std::move(item));
@@ -154,7 +154,7 @@ void Tracer::run_assign(const Stmt& s) {
   const bool poisoned = std::holds_alternative<Poison>(item);
   if (!poisoned && (tuple == nullptr || tuple->items.size() != s.targets.size())) {
     const size_t got = tuple == nullptr ? 1 : tuple->items.size();
-    reporter_.report(DiagnosticKind::kTupleCount, s.values[0]->span, {{"wanted", std::to_string(s.targets.size())}, {"got", std::to_string(got)}});
+    reporter_.report(DiagnosticKind::kTupleCount, s.values[0]->span, {{"wanted", std::to_string(s.targets.size())}, {"got", counted(got, "value")}});
   }
   const bool good = tuple != nullptr && tuple->items.size() == s.targets.size();
   for (size_t i = 0; i < s.targets.size(); ++i) bind(s.targets[i], good ? tuple->items[i] : Item(Poison{}));
