@@ -185,9 +185,21 @@ class Printer {
       }
       out += "layer class " + std::to_string(classes_.size() - 1) + ": layer" + (members.size() > 1 ? "s " : " ") + ranges(members) + "\n" + body.shown;
     }
-    out += "layer " + std::to_string(layer) + ": class " + std::to_string(classes_.at(body.text));
-    for (size_t i = 0; i < body.inputs.size(); ++i) out += ", in." + std::to_string(i) + " = " + outside(body.inputs[i]);
-    return out + "\n";
+    int last = layer;
+    while (bodies_.contains(last + 1) && !shown_[last + 1] && bodies_.at(last + 1).text == body.text && sources(last + 1) == sources(layer)) shown_[++last] = true;
+    out += "layer" + (last > layer ? "s " + std::to_string(layer) + ".." + std::to_string(last) : " " + std::to_string(layer));
+    return out + ": class " + std::to_string(classes_.at(body.text)) + sources(layer) + "\n";
+  }
+
+  // ", in.0 = previous.%31, in.1 = %4": where the inputs of a layer come from.
+  std::string sources(int layer) const {
+    std::string out;
+    const std::vector<ValueId>& inputs = bodies_.at(layer).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool previous = layer > 0 && layer_of_[inputs[i].index] == layer - 1;
+      out += ", in." + std::to_string(i) + " = " + (previous ? "previous.%" + std::to_string(local_[inputs[i].index]) : outside(inputs[i]));
+    }
+    return out;
   }
 
   const Graph& graph_;

@@ -29,15 +29,23 @@ TEST(Print, EqualLayersAreOneClass) {
             "  %0 = weight up[layer] : [4, 4]\n"
             "  %1 = gemm(in.0, %0) : [T, 4]\n"
             "layer 0: class 0, in.0 = %2\n"
-            "layer 1: class 0, in.0 = 0.%1\n"
+            "layer 1: class 0, in.0 = previous.%1\n"
             "layer class 1: layer 2\n"
             "  in.0 : [T, 4]\n"
             "  %0 = silu(in.0) : [T, 4]\n"
             "  %1 = weight up[layer] : [4, 4]\n"
             "  %2 = gemm(%0, %1) : [T, 4]\n"
-            "layer 2: class 1, in.0 = 1.%1\n"
+            "layer 2: class 1, in.0 = previous.%1\n"
             "%3 = slice(2.%2, axis = 1, begin = 0, end = 2) : [T, 2]\n"
             "output logits = %3 : [T, 2]\n");
+}
+
+TEST(Print, LayersOfOneClassAndOneSourceAreOneLine) {
+  TestGraph g;
+  ValueId x = g.op(OpKind::kEmbed, {g.input("input_ids"), g.weight("table", {8, 4})});
+  for (g.layer = 0; g.layer < 4; ++g.layer) x = g.op(OpKind::kSilu, {x});
+  g.graph.layer_count = 4;
+  EXPECT_NE(print(g.graph).find("layer 0: class 0, in.0 = %2\nlayers 1..3: class 0, in.0 = previous.%0\n"), std::string::npos) << print(g.graph);
 }
 
 TEST(Print, BodyIsIndented) {

@@ -78,6 +78,18 @@ TEST(Verify, BodyOfARowProgramMayNotReadACache) {
   EXPECT_THAT(verify(g.graph, "p").at(0), AllOf(HasSubstr("body of op 3: op 0 cache"), HasSubstr("may not stand here")));
 }
 
+TEST(Verify, SpanOfScoresMayBeANumber) {
+  TestGraph g;
+  const ValueId x = g.op(OpKind::kReshape, {g.op(OpKind::kEmbed, {g.input("input_ids"), g.weight("table", {8, 4})})}, {.shape = {kTokens, 1, 4}});
+  const ValueId cache = g.op(OpKind::kCacheAppend, {g.resource(ResourceKind::kCache, "kv_cache.keys", {ElementType::kF32, {kSpan, 1, 4}}, 0), x});
+  const ValueId scores = g.op(OpKind::kCacheScores, {x, cache});
+  g.op(OpKind::kMask, {scores});
+  for (Value& value : g.graph.values) {
+    if (value.type.row_wise() && value.type.dims.back() == kSpan) value.type.dims.back() = 128;
+  }
+  EXPECT_THAT(verify(g.graph, "bind_span"), IsEmpty());
+}
+
 TEST(InferTypes, BroadcastAlignsAtTheLastAxis) {
   TestGraph g;
   const ValueId x = g.op(OpKind::kEmbed, {g.input("input_ids"), g.weight("table", {8, 6})});
