@@ -7,7 +7,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json.h"
 #include "config/bind_config.h"
-#include "config/gguf_config.h"
+#include "config/bind_gguf.h"
 #include "config/raw_config.h"
 
 namespace scratchy {
@@ -80,7 +80,7 @@ std::optional<ModelSource> model_of_config(const ModelRegistry& registry, const 
 std::vector<QuantForm> forms_of_tensors(const Checkpoint& checkpoint) {
   std::vector<QuantForm> forms;
   for (const TensorInfo& tensor : checkpoint.tensors()) {
-    if (std::find(forms.begin(), forms.end(), tensor.form) == forms.end()) forms.push_back(tensor.form);
+    if (tensor.blocks && std::find(forms.begin(), forms.end(), *tensor.blocks) == forms.end()) forms.push_back(*tensor.blocks);
   }
   return forms;
 }
@@ -93,8 +93,16 @@ std::optional<ModelSource> model_of_gguf(const ModelRegistry& registry, const st
   const Result<Checkpoint> checkpoint = Checkpoint::open(path);
   if (!checkpoint.ok()) return wrong(checkpoint.failure().message());
   if (!preset.empty() && preset != "gguf" && preset != "ggml") return wrong("a GGUF file states the form of each tensor; the preset can only be `gguf`, not `" + preset + "`");
-  const ArchDecl* arch = nullptr;
-  auto facts = bind_gguf(registry, *checkpoint, stem_of(path), diagnostics, &arch);
+  const GgufMetadata& metadata = checkpoint->gguf();
+  const auto stated = metadata.text("general.architecture");
+  if (!stated.ok()) return wrong(stated.failure().message());
+  const std::optional<std::string>& tag = *stated;
+  const std::vector<const ArchDecl*> archs = tag ? registry.find_for_gguf(*tag) : std::vector<const ArchDecl*>();
+  if (archs.empty()) {
+    return wrong("`general.architecture` is " + (tag ? "`" + escape_for_message(*tag) + "`" : "missing") + "; supported are " + join(registry.names(), ", "));
+  }
+  const ArchDecl* arch = archs.front();
+  auto facts = bind_gguf(metadata, checkpoint->tensors(), *arch, stem_of(path), diagnostics);
   if (!facts) return std::nullopt;
   ModelSource model{arch, std::move(*facts), "gguf", {}, forms_of_tensors(*checkpoint)};
   model.section.method = QuantMethod::kGguf;

@@ -20,6 +20,7 @@ std::string kernel_key(const TapeKernel& kernel) {
   for (const Type& type : kernel.operand_types) key += " " + to_string(type);
   key += " ->";
   for (const Type& type : kernel.result_types) key += " " + to_string(type);
+  for (const bool role : kernel.plane_roles) key += role ? "+" : "-";
   if (kernel.body != nullptr) key += "\n" + structural_key(*kernel.body);
   return key;
 }
@@ -121,9 +122,19 @@ class Lowering {
       plane_index_[resource] = static_cast<int32_t>(plan_.planes.size());
       plan_.planes.push_back({.resource = resource, .kv_heads = dims[1], .width = dims[2]});
     }
+    find_plane_roles();
     for (const auto& [key, resource] : states) {
       state_index_[resource] = static_cast<int32_t>(plan_.states.size());
       plan_.states.push_back({resource, graph_.resources[resource.index].type.row_elements()});
+    }
+  }
+
+  void find_plane_roles() {
+    for (const Op& op : graph_.ops) {
+      const auto plane = [&](size_t at) -> Plane& { return plan_.planes[plane_index_.at(resource_of(op.operands[at]))]; };
+      if (op.kind == OpKind::kCacheScores || op.kind == OpKind::kAttention) plane(1).keys = true;
+      if (op.kind == OpKind::kCacheMix) plane(1).values = true;
+      if (op.kind == OpKind::kAttention) plane(2).values = true;
     }
   }
 
@@ -142,9 +153,6 @@ class Lowering {
     }
     if (is_weight_like(value)) return {TapeOperand::kWeight, weight_index_.at(weight_key(trace_weight(value, storage_for(op))))};
     if (producer.kind == OpKind::kCache || producer.kind == OpKind::kCacheAppend) {
-      Plane& plane = plan_.planes[plane_index_.at(resource_of(value))];
-      if (op.kind == OpKind::kCacheScores || (op.kind == OpKind::kAttention && at == 1)) plane.keys = true;
-      if (op.kind == OpKind::kCacheMix || (op.kind == OpKind::kAttention && at == 2)) plane.values = true;
       return {TapeOperand::kPlane, plane_index_.at(resource_of(value))};
     }
     if (producer.kind == OpKind::kState) return {TapeOperand::kState, state_index_.at(producer.resource)};
@@ -160,6 +168,11 @@ class Lowering {
       if (graph_.type(op.operands[i]).row_wise()) kernel.sampled |= sampled_[op.operands[i].index];
     }
     if (op.kind == OpKind::kSampleRows) kernel.sampled = true;
+    for (const TapeOperand& operand : made.operands) {
+      if (operand.kind != TapeOperand::kPlane) continue;
+      kernel.plane_roles.push_back(plan_.planes[operand.index].keys);
+      kernel.plane_roles.push_back(plan_.planes[operand.index].values);
+    }
     made.operand_count = static_cast<int32_t>(made.operands.size());
     for (const ValueId result : op.results) {
       if (!graph_.type(result).row_wise()) continue;  // the next version of a cache or state is the same memory

@@ -35,6 +35,7 @@ struct TapeKernel {
   std::vector<Type> result_types;
   std::shared_ptr<Graph> body;  // scan, row_program
   bool sampled = false;         // runs over output rows
+  std::vector<bool> plane_roles;  // keys and values of each plane operand: a target may store them differently
 };
 
 struct TapeStep {

@@ -23,6 +23,7 @@ struct CommonArguments {
 // Prints what was collected to standard error, as text or JSON. Returns 1, or 0 when there is nothing.
 int report(const Diagnostics& diagnostics, bool json);
 
+void add_build(CLI::App& app, int& exit_code);
 void add_compile(CLI::App& app, int& exit_code);
 
 }  // namespace scratchy

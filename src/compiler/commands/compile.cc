@@ -29,7 +29,9 @@ int compile(const CompileArguments& arguments) {
   PipelineOptions options;
   options.target.profile = cpu::find_profile(arguments.profile);
   options.target.kv = arguments.kv == "f32" ? cpu::KvType::kF32 : arguments.kv == "bf16" ? cpu::KvType::kBf16 : arguments.kv == "i8" ? cpu::KvType::kI8 : cpu::KvType::kF16;
-  options.target.variants = cpu::variants_for(arguments.quant, *options.target.profile);
+  QuantSection section;
+  if (arguments.quant == "gguf") section.method = QuantMethod::kGguf;
+  options.target.variants = cpu::variants_for(section, {}, *options.target.profile);
   options.quant = arguments.quant;
   options.fuse = !arguments.plain;
   options.verify = true;

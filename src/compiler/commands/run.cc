@@ -14,6 +14,7 @@ int run_scratchyc(int argc, char** argv) {
   CLI::App app("scratchyc compiles a forward pass, a config and a quant preset to the sources of one program");
   app.require_subcommand(1);
   int exit_code = 0;
+  add_build(app, exit_code);
   add_compile(app, exit_code);
   try {
     app.parse(argc, argv);

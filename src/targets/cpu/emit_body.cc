@@ -202,6 +202,7 @@ std::string BodyEmitter::at(ValueId value, Index index) const {
       return at(op.operands[0], std::move(inner));
     }
     if (producer.kind == OpKind::kConstant && producer.attributes.values.size() == 1) return float_literal(producer.attributes.values[0]);
+    if (producer.kind == OpKind::kArgument && arguments_[producer.attributes.count].scalar) return arguments_[producer.attributes.count].text;
     return buffer(op.operands[0]) + "[" + offset + "]";
   }
   if (inlined_[value.index]) {
