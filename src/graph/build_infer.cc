@@ -204,7 +204,7 @@ OpBuilder::Types OpBuilder::infer_concat(const Operands& x, Span span) {
     if (!require_rank(one, rank, "concat") || !require_columns(one, OpKind::kConcat)) return std::nullopt;
     const auto first = dims(x[0].id), here = dims(one.id);
     for (size_t i = 0; i + 1 < rank; ++i) {
-      if (!same(first[i], here[i], std::to_string(i), OpKind::kConcat, span, x)) return std::nullopt;
+      if (!same(first[i], here[i], "size of axis " + std::to_string(i), OpKind::kConcat, span, x)) return std::nullopt;
     }
     if (here.back() < 0) {
       complain(DiagnosticKind::kConcatUnknown, one.span, {{"shape", show_dims(here)}}, {}, "declare the rows of the weight in arch.json");
@@ -276,7 +276,7 @@ OpBuilder::Types OpBuilder::infer_gather(const Operands& x, Span span) {
   const auto from = dims(x[0].id), picks = dims(x[1].id);
   if (!require_rank(x[1], from.size(), "gather")) return std::nullopt;
   for (size_t i = 0; i + 1 < from.size(); ++i) {
-    if (!same(from[i], picks[i], std::to_string(i), OpKind::kGather, span, x)) return std::nullopt;
+    if (!same(from[i], picks[i], "size of axis " + std::to_string(i), OpKind::kGather, span, x)) return std::nullopt;
   }
   return {{f32(picks)}};
 }
