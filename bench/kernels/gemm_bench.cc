@@ -110,7 +110,7 @@ template <PackForm kForm, Act kAct>
 double multiply_rate(int threads) {
   constexpr int kRounds = 2000, kChains = kSimdRegisters == 32 ? 16 : 6;
   const double time = best_seconds(threads, [&](int, int) {
-    alignas(64) std::byte operands[64] = {};
+    alignas(64) std::byte operands[128] = {};
     const B8x64 w[1][8] = {{b8_load(operands)}};
     I32x16 dots[kChains];
     F32x16 sums[kChains];
@@ -122,7 +122,8 @@ double multiply_rate(int threads) {
 #pragma GCC unroll 16
       for (int t = 0; t < kChains; ++t) {
         if constexpr (kAct == Act::kQ8) {
-          dot_codes<dot_bits(traits_of(kForm)), 0, 8, 1>(w, reinterpret_cast<const int8_t*>(operands), &dots[t]);
+          dot_codes<dot_bits(traits_of(kForm)), 0, 8, 1>(w, reinterpret_cast<const int8_t*>(operands + r % 16 * 4),
+                                                         &dots[t]);
         } else if constexpr (kAct == Act::kBF16) {
           sums[t] = dot2_bf16(sums[t], w[0][0], reinterpret_cast<const uint16_t*>(operands));
         } else {
