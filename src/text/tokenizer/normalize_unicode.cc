@@ -15,6 +15,7 @@ namespace {
 
 // No character below has a decomposition in NFC terms or combines with another, so such text is in NFC as it is.
 constexpr unsigned char kFirstLeadAbove02FF = 0xCC;
+constexpr int32_t kHangulTrailingBase = 0x11A7;
 
 bool is_plainly_normal(UnicodeForm form, std::string_view text) {
   const unsigned char bound = form == UnicodeForm::kNfc ? kFirstLeadAbove02FF : 0x80;
@@ -61,15 +62,17 @@ Status normalize_unicode(UnicodeForm form, std::string& text) {
     chars.insert(chars.end(), parts, parts + count);
   }
   order_marks(chars);
-  size_t count = chars.size();
-  if (composed) {
-    const auto kept = utf8proc_normalize_utf32(chars.data(), static_cast<utf8proc_ssize_t>(count),
-                                               static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
-    if (kept < 0) return Failure(std::string("unicode normalization: ") + utf8proc_errmsg(kept));
-    count = static_cast<size_t>(kept);
-  }
   text.clear();
-  for (size_t i = 0; i < count; ++i) append_char(text, static_cast<char32_t>(chars[i]));
+  for (size_t begin = 0; begin < chars.size();) {
+    // utf8proc takes U+11A7 for a trailing consonant and drops it after a syllable; at the start of a run it stays.
+    size_t end = begin + 1;
+    while (end < chars.size() && chars[end] != kHangulTrailingBase) ++end;
+    utf8proc_ssize_t count = static_cast<utf8proc_ssize_t>(end - begin);
+    if (composed) count = utf8proc_normalize_utf32(chars.data() + begin, count, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
+    if (count < 0) return Failure(std::string("unicode normalization: ") + utf8proc_errmsg(count));
+    for (utf8proc_ssize_t i = 0; i < count; ++i) append_char(text, static_cast<char32_t>(chars[begin + static_cast<size_t>(i)]));
+    begin = end;
+  }
   return Done{};
 }
 

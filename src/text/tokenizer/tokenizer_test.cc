@@ -268,6 +268,9 @@ TEST(Normalize, MarksInAnyOrderAreSortedInBoundedTime) {
   std::string composed = "e\u0301\uAC00 \u1100\u1161\u11A8\u212B";
   ASSERT_TRUE(normalize_unicode(UnicodeForm::kNfc, composed).ok());
   EXPECT_EQ(composed, "\u00E9\uAC00 \uAC01\u00C5");
+  std::string base = "\u1100\u1161\u11A7\u11A8";
+  ASSERT_TRUE(normalize_unicode(UnicodeForm::kNfc, base).ok());
+  EXPECT_EQ(base, "\uAC00\u11A7\u11A8");
 }
 
 TEST(Normalize, GrowthIsBounded) {
