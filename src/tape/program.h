@@ -158,6 +158,7 @@ struct CompiledProgram {
   const char* arch;
   const char* stem;
   const char* quant;
+  const char* profile;       // the instruction set its kernels are compiled for
   const WeightPlanView* weight_plan;  // where each weight lies in a checkpoint
   const WeightPacker* packer;
   const Bucket* buckets;     // rising max_tokens
