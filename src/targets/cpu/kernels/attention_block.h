@@ -278,7 +278,7 @@ class AttentionBlock {
   int first_row_, row_count_;  // rows of the batch
   int first_kv_, kv_count_;
   int first_in_group_, head_count_;  // query heads of each kv head
-  VisibleRange visible_[kShape.rows];
+  VisibleRange visible_[kShape.rows] = {};
   float max_[kPairs], sum_[kPairs];
   float total_max_[kPairs], total_sum_[kPairs];
   alignas(64) float q_[kPairs * S.key_width];
