@@ -58,7 +58,9 @@ class Lexer {
 
   std::vector<Token> run() {
     if (check_text()) {
-      while (at_ < text_.size()) step();
+      const size_t before = diagnostics_.size();
+      while (at_ < text_.size() && diagnostics_.size() - before < kMaxErrors) step();
+      if (at_ < text_.size()) at_ = static_cast<uint32_t>(text_.size());
     } else {
       at_ = static_cast<uint32_t>(text_.size());
     }
@@ -182,6 +184,7 @@ class Lexer {
   }
 
   static constexpr int kMaxHidden = 20;
+  static constexpr size_t kMaxErrors = 100;  // a text with more is no text of the language
 
   const SourceFile& file_;
   std::string_view text_;

@@ -47,7 +47,7 @@ bool Tracer::spend(Span span) {
   if (stopped_) return false;
   if (++steps_ <= kMaxSteps && graph_.ops.size() <= kMaxOps) return true;
   stopped_ = true;
-  reporter_.report(DiagnosticKind::kTooMuch, span, {{"steps", "4,000,000"}, {"ops", "400,000"}}, {.hint = "a loop runs too often"});
+  reporter_.report(DiagnosticKind::kTooMuch, span, {{"steps", "2,000,000"}, {"ops", "400,000"}}, {.hint = "a loop runs too often"});
   return false;
 }
 
@@ -65,6 +65,8 @@ Tracer::Flow Tracer::run_statement(const Stmt& s) {
     reporter_.report(DiagnosticKind::kTooDeep, s.span, {{"limit", std::to_string(kMaxDepth)}});
   }
   Flow flow = stopped_ ? Flow::kReturned : Flow::kOn;
+  const bool line = s.kind == StmtKind::kAssign || s.kind == StmtKind::kExpression;
+  if (lines_ != nullptr && line && !stopped_ && reporter_.call_depth() == 0 && ops_ == &main_) record(s);
   if (!stopped_) {
     switch (s.kind) {
       case StmtKind::kAssign: run_assign(s); break;
@@ -96,6 +98,7 @@ Tracer::Flow Tracer::run_for(const Stmt& s) {
   for (int64_t i = *begin; i < *end && flow == Flow::kOn; ++i) {
     if (!spend(s.span)) break;
     if (layers) {
+      layer_name_ = s.targets[0].text;
       layer_ = static_cast<int>(std::clamp<int64_t>(i, 0, 1 << 30));
       graph_.layer_count = std::max(graph_.layer_count, layer_ + 1);
       reporter_.set_layer(layer_);

@@ -47,12 +47,26 @@ struct TupleItem {
   std::vector<Item> items;
 };
 
+// A statement that was run.
+struct TraceLine {
+  int layer;  // -1: outside of the layers
+  std::string text;
+};
+
 class Tracer {
  public:
   Tracer(const Program& program, const ModelFacts& facts, Graph& graph, DimTable& dims, Reporter& reporter);
 
   // Runs the forward function and sets the graph's outputs.
   void run();
+  // Runs it with every statement it executes put down as text (build_fold.cc).
+  void run_recorded(std::vector<TraceLine>& lines) {
+    lines_ = &lines;
+    run();
+    lines_ = nullptr;
+  }
+  // The `const` items that were read, by name.
+  const std::map<std::string, Item>& constants() const { return constants_; }
 
  private:
   using Scope = std::map<std::string, Item, std::less<>>;
@@ -124,6 +138,17 @@ class Tracer {
   std::optional<Operand> operand(const Expr& e);
   void place(Span span);
 
+  // --- statements as text (build_fold.cc)
+  void record(const Stmt& s);
+  std::string folded(const Expr& e, int least);
+  std::string folded_list(const Expr& e);
+  std::string folded_ranges(const Expr& e);
+  std::string folded_index(const Expr& e);
+  std::optional<Constant> folded_value(const Expr& e);
+  bool folds(const Function& function);
+  bool folds(const Stmt& s, std::vector<std::string>& locals);
+  bool folds(const Expr& e, std::vector<std::string>& locals);
+
   // What a function body runs in.
   struct Frame {
     Scope locals;
@@ -136,7 +161,7 @@ class Tracer {
   };
 
   static constexpr int kMaxDepth = 500;
-  static constexpr int64_t kMaxSteps = 4'000'000;
+  static constexpr int64_t kMaxSteps = 2'000'000;
   static constexpr size_t kMaxOps = 400'000;
   static constexpr int64_t kMaxIndex = 4096;
 
@@ -152,6 +177,9 @@ class Tracer {
   std::map<std::string, Item> constants_;  // evaluated `const` items
   std::map<std::string, Version> versions_;
   std::vector<bool> named_by_arch_;  // per value of the main graph
+  std::vector<TraceLine>* lines_ = nullptr;  // where statements are put down as text
+  std::map<const Function*, bool> foldable_;
+  std::string layer_name_;  // the variable of the loop over layers
   int layer_ = -1;
   int loop_depth_ = 0;
   int depth_ = 0;
