@@ -14,6 +14,11 @@ namespace {
 
 constexpr const char* kRopeKeys[] = {"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor"};
 
+constexpr size_t kMostLayers = 1024;
+
+// Unknown keys reported of one file.
+constexpr int kMostUnknownKeys = 50;
+
 class ConfigBinder {
  public:
   ConfigBinder(RawConfig raw, const ArchDecl& arch, Diagnostics& diagnostics)
@@ -55,13 +60,15 @@ class ConfigBinder {
 
   void refuse_unknown_keys() {
     const std::vector<std::string> known = known_keys();
+    int refused = 0;
     for (const auto& [key, raw] : raw_.values) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       const bool irrelevant = std::any_of(arch_.irrelevant.begin(), arch_.irrelevant.end(), [&, &name = key](const auto& entry) { return matches_name(entry.first, name); });
       if (irrelevant) continue;
+      if (++refused > kMostUnknownKeys) return;
       Diagnostic& diagnostic = diagnostics_.add(DiagnosticKind::kUnknownConfigKey, raw.key.file != nullptr ? raw.key : Span{raw_.file, 0, 0},
                                                 {{"key", escape_for_message(raw.path)}, {"arch", arch_.name}});
-      if (const auto nearest = nearest_name(key, known)) diagnostic.suggest("did you mean `" + *nearest + "`?");
+      suggest_nearest(diagnostic, key, known);
     }
   }
 
@@ -75,6 +82,7 @@ class ConfigBinder {
                        {{"key", "per_layer_config"}, {"seen", to_string(*layers)}, {"rule", rule}});
     };
     if (!layers->is_record() || types == nullptr || !types->is_list()) return refuse("an object by layer number beside `layer_types`");
+    if (layers->as_record().size() > types->as_list().size() || types->as_list().size() > kMostLayers) return refuse("about the layers there are");
     const Constant* shared = nullptr;
     size_t full = 0;
     for (size_t layer = 0; layer < types->as_list().size(); ++layer) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "config/match_name.h"
 
 namespace scratchy {
 namespace {
@@ -29,6 +30,7 @@ constexpr ParameterRule kParameters[] = {
 // Read for image positions only, which a text does not have.
 constexpr const char* kOfImages[] = {"mrope_section", "mrope_interleaved"};
 
+constexpr size_t kMostParameters = 64;
 constexpr int64_t kMaxPositions = int64_t{1} << 31;
 
 class RopeBinder {
@@ -114,6 +116,10 @@ class RopeBinder {
                        {{"key", path + ".rope_type"}, {"seen", "`" + escape_for_message(type) + "`"}, {"arch", arch_.name}, {"reason", "it has `" + join(arch_.rope.types, "`, `") + "`"}});
       type = "default";
     }
+    if (record.as_record().size() > kMostParameters) {
+      bad(path, std::to_string(record.as_record().size()) + " parameters", "at most " + std::to_string(kMostParameters), at);
+      return fields;
+    }
     for (const Constant::Field& field : record.as_record()) read_field(field, path, at, fields);
     fields["rope_type"] = Constant::text(type);
     return fields;
@@ -127,7 +133,7 @@ class RopeBinder {
       std::vector<std::string> known;
       for (const ParameterRule& one : kParameters) known.emplace_back(one.name);
       Diagnostic& diagnostic = diagnostics_.add(DiagnosticKind::kUnknownConfigKey, span_of(at), {{"key", path + "." + escape_for_message(field.key)}, {"arch", arch_.name}});
-      if (const auto nearest = nearest_name(field.key, known)) diagnostic.suggest("did you mean `" + *nearest + "`?");
+      suggest_nearest(diagnostic, field.key, known);
       return;
     }
     if (field.value.is_none()) return;
