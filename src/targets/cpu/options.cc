@@ -77,7 +77,9 @@ std::vector<VariantChoice> variants_for(const QuantSection& section, const std::
     if (gguf && !gguf_forms.empty() && std::none_of(gguf_forms.begin(), gguf_forms.end(), is_form)) continue;
     variants.push_back({form, gguf ? Act::kQ8 : Act::kF32});
   }
-  variants.push_back({PackForm::kBF16, profile.bf16_dot ? Act::kBF16 : Act::kF32});
+  // Products of two bf16 where the whole file is rounded that far anyway; beside finer quantised forms f32 is kept.
+  if (profile.bf16_dot && (gguf || section.empty())) variants.push_back({PackForm::kBF16, Act::kBF16});
+  variants.push_back({PackForm::kBF16, Act::kF32});
   variants.push_back({PackForm::kF16, Act::kF32});
   variants.push_back({PackForm::kF32, Act::kF32});
   return variants;

@@ -66,8 +66,6 @@ class PanelReader {
       scales[g] = scales[g / repeat_];
       offsets[g] = offsets[g / repeat_];
     }
-    if (form_.coding != Coding::kTableE2m1) return;
-    for (size_t g = 0; g < groups_; ++g) scales[g] *= 0.5f;  // the table holds twice the values
   }
 
   const QuantMatrix& matrix_;
@@ -78,9 +76,15 @@ class PanelReader {
   std::vector<float> values_, scales_, offsets_;
 };
 
+// Outputs up to which a dense matrix reads f32 activations: routers and gates, where rounding would change picks and
+// nothing is gained.
+constexpr int32_t kExactRows = 256;
+
 int next_variant(const WeightRecord& record, const QuantMatrix& matrix, int after) {
   for (int v = after + 1; v < record.variant_count; ++v) {
-    if (suits(form_of(record.variants[v]), matrix)) return v;
+    const GemmVariant& variant = record.variants[v];
+    if (variant.activation == ActivationKind::kBF16 && record.rows <= kExactRows) continue;
+    if (suits(form_of(variant), matrix)) return v;
   }
   return -1;
 }
