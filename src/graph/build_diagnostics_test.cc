@@ -18,13 +18,14 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "graph/build.h"
+#include "graph/build_test_flags.h"
 #include "graph/build_test_model.h"
 #include "testing/goldens.h"
 
+bool scratchy::testing::regenerate_goldens = false;
+
 namespace scratchy {
 namespace {
-
-bool regenerate = false;
 
 using Sections = std::map<std::string, std::string>;
 
@@ -105,7 +106,7 @@ TEST(Diagnostics, EachMistakeGetsItsAnswer) {
     const size_t at = text.find("--- answer\n");
     ASSERT_NE(at, std::string::npos) << path;
     const std::string wanted = text.substr(at + 11);
-    if (regenerate && wanted != answer) {
+    if (testing::regenerate_goldens && wanted != answer) {
       ASSERT_TRUE(write_file_atomically(path, text.substr(0, at + 11) + answer).ok()) << path;
     } else {
       EXPECT_EQ(wanted, answer) << path.filename() << ": if the new answer is right, run scratchy_graph_test --regenerate";
@@ -136,6 +137,6 @@ TEST(Diagnostics, EveryKindOfATextHasAGolden) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) scratchy::regenerate = scratchy::regenerate || std::string_view(argv[i]) == "--regenerate";
+  for (int i = 1; i < argc; ++i) scratchy::testing::regenerate_goldens = scratchy::testing::regenerate_goldens || std::string_view(argv[i]) == "--regenerate";
   return RUN_ALL_TESTS();
 }

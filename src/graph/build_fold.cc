@@ -1,4 +1,4 @@
-// Statements as text with their compile-time values in place, for print_program.
+// Statements as text with their compile-time values in place, for print_folded.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "graph/print_program.h"
+#include "graph/print_folded.h"
 
 #include <algorithm>
 #include <map>
@@ -58,7 +58,7 @@ std::string weights(const Graph& graph) {
 
 }  // namespace
 
-std::optional<std::string> print_program(const Program& program, const ModelFacts& facts, Diagnostics& diagnostics) {
+std::optional<std::string> print_folded(const Program& program, const ModelFacts& facts, Diagnostics& diagnostics) {
   if (!check_names(program, vocabulary_of(facts), diagnostics)) return std::nullopt;
   Graph graph;
   DimTable dims;

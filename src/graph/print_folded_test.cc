@@ -1,4 +1,4 @@
-#include "graph/print_program.h"
+#include "graph/print_folded.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace scratchy {
 namespace {
 
-TEST(PrintProgram, ValuesAreFoldedAndEqualLayersAreOneClass) {
+TEST(PrintFolded, ValuesAreFoldedAndEqualLayersAreOneClass) {
   SourceSet sources;
   Diagnostics diagnostics;
   const auto program = read_program(sources.add("std.fwd", testing::kSmallPrelude), sources.add("forward.fwd", R"(
@@ -26,7 +26,7 @@ fn m() {
 }
 )"), diagnostics);
   ASSERT_TRUE(program.has_value()) << diagnostics.to_text();
-  const auto text = print_program(*program, testing::small_llama(), diagnostics);
+  const auto text = print_folded(*program, testing::small_llama(), diagnostics);
   ASSERT_TRUE(text.has_value()) << diagnostics.to_text();
   EXPECT_EQ(*text, R"(program llama x tiny
 
