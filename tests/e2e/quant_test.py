@@ -20,9 +20,9 @@ def bounds():
     found = {}
     for line in index.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) < 9 or not re.fullmatch(r"[0-9.e+-]+", cells[5]):
+        if len(cells) < 9 or not re.fullmatch(r"[0-9][0-9.e+-]*", cells[5]):
             continue
-        rounded = re.search(r"x in q8_0 ([0-9.e+-]+)", cells[7])
+        rounded = re.search(r"x in q8_0 ([0-9][0-9.e+-]*)", cells[7])
         found[cells[0]] = 2 * float(rounded.group(1)) if rounded else float(cells[5])
     return found
 
