@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/extra_commands.h"
 
 namespace scratchy::cli {
 
@@ -14,6 +15,11 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   add_logits(app, exit_code);
+  add_tokenize(app, exit_code);
+  add_detokenize(app, exit_code);
+  add_template(app, exit_code);
+  add_model(app, exit_code);
+  for (const AddCommand* add = kExtraCommands; *add != nullptr; ++add) (*add)(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "checkpoint/check_tensors.h"
 #include "checkpoint/load_weight.h"
@@ -88,6 +89,10 @@ class PackWriter {
     for (int32_t i = 0; i < program_.weight_count; ++i) {
       const WeightRecord& record = program_.weights[i];
       const WeightSource& source = program_.weight_plan->sources[record.source];
+      if (const int32_t same = same_weight(i); same >= 0) {
+        entries_.push_back(entries_[static_cast<size_t>(same)]);
+        continue;
+      }
       TRY(const LoadedWeight loaded, load_weight(checkpoint_, root, source));
       TRY_STATUS(write(record, source, loaded));
       if (progress) progress(static_cast<size_t>(i) + 1, static_cast<size_t>(program_.weight_count));
@@ -103,6 +108,19 @@ class PackWriter {
   }
 
  private:
+  // An earlier record that reads the same tensor into the same layout (a tied head and its embedding), -1 for none.
+  int32_t same_weight(int32_t index) const {
+    const auto key = [&](int32_t i) {
+      const WeightRecord& r = program_.weights[i];
+      const WeightSource& s = program_.weight_plan->sources[r.source];
+      return std::tuple(s.forms.data(), s.layer, r.matrices, r.rows, r.columns, r.variant_count, r.transform_count);
+    };
+    for (int32_t i = 0; i < index; ++i) {
+      if (program_.weights[i].transform_count == 0 && key(i) == key(index)) return i;
+    }
+    return -1;
+  }
+
   Status write(const WeightRecord& record, const WeightSource& source, const LoadedWeight& loaded) {
     at_ = (at_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
     const bool whole = record.variant_count > 0 && record.transform_count == 0 && !loaded.matrices.empty();

@@ -192,14 +192,16 @@ Result<std::vector<EmittedFile>> emit(const EmitInput& input, const Options& opt
                                   {input.symbol + "_variants.cc", emit_variants(options, input.symbol)}};
 }
 
-EmittedFile emit_registry(const std::vector<std::string>& symbols) {
-  std::string text = "#include \"tape/program.h\"\n\nnamespace scratchy {\n\n";
+EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench) {
+  std::string text = "#include \"cli/extra_commands.h\"\n#include \"tape/program.h\"\n\nnamespace scratchy {\n\n";
   std::string list;
   for (const std::string& symbol : symbols) {
     text += "extern const CompiledProgram " + symbol + ";\n";
     list += "&" + symbol + ", ";
   }
-  text += "\nconst CompiledProgram* const kPrograms[] = {" + list + "};\nconst int kProgramCount = " + std::to_string(symbols.size()) + ";\n\n}  // namespace scratchy\n";
+  text += "\nconst CompiledProgram* const kPrograms[] = {" + list + "};\nconst int kProgramCount = " + std::to_string(symbols.size()) + ";\n\n}  // namespace scratchy\n\nnamespace scratchy::cli {\n\n";
+  if (bench) text += "void add_bench(CLI::App& app, int& exit_code);\n";
+  text += std::string("const AddCommand kExtraCommands[] = {") + (bench ? "&add_bench, " : "") + "nullptr};\n\n}  // namespace scratchy::cli\n";
   return {"programs.cc", text};
 }
 

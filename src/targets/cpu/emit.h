@@ -35,7 +35,7 @@ PlanFacts plan_facts(const Options& options, int32_t max_tokens);
 
 Result<std::vector<EmittedFile>> emit(const EmitInput& input, const Options& options);
 
-// The file that lists the programs of a binary.
-EmittedFile emit_registry(const std::vector<std::string>& symbols);
+// The file that lists the programs of a binary, and the commands it has beyond the ones of every scr.
+EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench);
 
 }  // namespace scratchy::cpu

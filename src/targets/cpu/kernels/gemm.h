@@ -80,10 +80,13 @@ void multiply_panels(const std::byte* x, RowIndex x_rows, const std::byte* w, in
   alignas(64) float lanes[kPanels * kTileTokens * kPanel];
   const std::byte* rows[kTileTokens];
   for (int t = 0; t < T;) {
-    const int tokens = T - t >= kTileTokens ? kTileTokens : 1;
+    const int left = T - t;
+    const int tokens = left >= kTileTokens ? kTileTokens : kAct == Act::kQ8 && kPanels == 1 && left >= 2 ? 2 : 1;
     for (int i = 0; i < tokens; ++i) rows[i] = x + x_rows(t + i) * row_bytes;
     if (tokens == kTileTokens) {
       multiply_tile<kForm, kAct, kPanels, kTileTokens>(w, stride, rows, blocks, lanes);
+    } else if (tokens == 2) {
+      if constexpr (kAct == Act::kQ8 && kPanels == 1) multiply_tile<kForm, kAct, 1, 2>(w, stride, rows, blocks, lanes);
     } else {
       for (int p = 0; p < kPanels; ++p) {
         multiply_tile<kForm, kAct, 1, 1>(w + static_cast<size_t>(p) * stride, 0, rows, blocks, lanes + kPanel * p);

@@ -1,0 +1,139 @@
+#include "bench/latency.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "bench/probe.h"
+#include "checkpoint/checkpoint.h"
+#include "runtime/model.h"
+
+namespace scratchy {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double percentile(std::vector<double> values, double p) {
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<size_t>(p * static_cast<double>(values.size())))];
+}
+
+// Ids that look like text to the caches: spread over the vocabulary, the same in every run.
+std::vector<int32_t> spread_ids(int count, int32_t vocab) {
+  std::vector<int32_t> ids;
+  uint64_t state = 1;
+  for (int i = 0; i < count; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    ids.push_back(static_cast<int32_t>((state >> 33) % static_cast<uint64_t>(vocab)));
+  }
+  return ids;
+}
+
+// Seconds of one prompt into an empty sequence, logits of the last token only.
+Result<double> time_prompt(Model& model, const std::vector<int32_t>& ids) {
+  const int32_t sequence = model.add_sequence();
+  const double begin = now();
+  TRY_STATUS(model.run(sequence, ids, 1, 0, [](const float*, const float*) {}));
+  const double seconds = now() - begin;
+  model.remove_sequence(sequence);
+  return seconds;
+}
+
+struct DecodeTimes {
+  int depth;
+  std::vector<double> seconds;  // of each token
+};
+
+// Tokens one by one behind `depth` tokens of history.
+Result<DecodeTimes> time_decode(Model& model, int depth, int count) {
+  DecodeTimes times{depth, {}};
+  const int32_t sequence = model.add_sequence();
+  const std::vector<int32_t> ids = spread_ids(depth + count + 1, model.program().vocab_size);
+  if (depth > 0) TRY_STATUS(model.run(sequence, std::span(ids).first(static_cast<size_t>(depth)), 0, 0, [](const float*, const float*) {}));
+  for (int i = 0; i <= count; ++i) {
+    const StepPart part{sequence, std::span(ids).subspan(static_cast<size_t>(depth + i), 1), 1};
+    const double begin = now();
+    TRY([[maybe_unused]] const Executor::Output output, model.step({&part, 1}));
+    if (i > 0) times.seconds.push_back(now() - begin);  // the first token warms up
+  }
+  model.remove_sequence(sequence);
+  return times;
+}
+
+size_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+void print_histogram(const std::vector<double>& seconds) {
+  const double low = *std::min_element(seconds.begin(), seconds.end()), high = *std::max_element(seconds.begin(), seconds.end());
+  constexpr int kBins = 8;
+  int bins[kBins] = {};
+  for (const double s : seconds) ++bins[high > low ? std::min(kBins - 1, static_cast<int>((s - low) / (high - low) * kBins)) : 0];
+  for (int b = 0; b < kBins; ++b) {
+    std::printf("      %7.2f ms |%s\n", (low + (high - low) * b / kBins) * 1e3, std::string(static_cast<size_t>(bins[b] * 40) / seconds.size() + (bins[b] > 0), '#').c_str());
+  }
+}
+
+}  // namespace
+
+Status bench_latency(const LatencyOptions& options) {
+  TRY(const Checkpoint checkpoint, Checkpoint::open(options.checkpoint));
+  TRY(const CompiledProgram* program, Model::select(checkpoint));
+  ModelOptions model_options;
+  model_options.threads = options.threads;
+  model_options.weights.cache_dir = user_cache_dir().empty() ? std::filesystem::path() : user_cache_dir() / "packs";
+  TRY(const std::unique_ptr<Model> model, Model::load(*program, checkpoint, model_options));
+  const std::vector<int32_t> prompt = spread_ids(options.prompt, program->vocab_size);
+  std::vector<double> prompt_seconds;
+  for (int i = 0; i <= options.repeats; ++i) {
+    TRY(const double seconds, time_prompt(*model, prompt));
+    if (i > 0) prompt_seconds.push_back(seconds);
+  }
+  std::vector<DecodeTimes> decodes;
+  for (const int depth : options.depths) {
+    TRY(DecodeTimes times, time_decode(*model, depth, options.generate));
+    decodes.push_back(std::move(times));
+  }
+  const size_t rss = peak_rss_bytes();
+  Team team(model->threads());
+  const double bandwidth = read_bandwidth(team);
+  const double bytes_a_position = static_cast<double>(program->page_bytes) / kPageTokens;
+  const auto decode_fraction = [&](const DecodeTimes& times) {
+    return (static_cast<double>(model->weight_bytes()) + times.depth * bytes_a_position) / median(times.seconds) / bandwidth;
+  };
+  const double prompt_rate = options.prompt / median(prompt_seconds);
+  if (options.json) {
+    nlohmann::ordered_json out;
+    out["prompt"] = {{"tokens", options.prompt}, {"tokens_per_s", prompt_rate}};
+    for (const DecodeTimes& times : decodes) {
+      out["decode"].push_back({{"depth", times.depth}, {"tokens_per_s", 1 / median(times.seconds)}, {"p90_ms", percentile(times.seconds, 0.9) * 1e3}, {"bandwidth_fraction", decode_fraction(times)}});
+    }
+    out["rss_bytes"] = rss;
+    out["weight_bytes"] = model->weight_bytes();
+    out["threads"] = model->threads();
+    out["read_bandwidth_bytes_per_s"] = bandwidth;
+    std::printf("%s\n", out.dump().c_str());
+    return Done{};
+  }
+  std::printf("%s / %s / %s, %d threads; this machine reads %.1f GB/s\n", program->arch, program->stem, program->quant, model->threads(), bandwidth / 1e9);
+  std::printf("  prompt of %d tokens: %.1f tokens/s\n", options.prompt, prompt_rate);
+  for (const DecodeTimes& times : decodes) {
+    std::printf("  decode at depth %d: %.1f tokens/s (median; p10 %.2f ms, p90 %.2f ms), %.0f %% of the read bandwidth\n", times.depth, 1 / median(times.seconds),
+                percentile(times.seconds, 0.1) * 1e3, percentile(times.seconds, 0.9) * 1e3, decode_fraction(times) * 100);
+    print_histogram(times.seconds);
+  }
+  std::printf("  peak memory %.1f MB, weights %.1f MB\n", static_cast<double>(rss) / 1e6, static_cast<double>(model->weight_bytes()) / 1e6);
+  return Done{};
+}
+
+}  // namespace scratchy

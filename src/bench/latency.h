@@ -1,0 +1,21 @@
+// scr bench latency: how fast one sequence runs, at several depths.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace scratchy {
+
+struct LatencyOptions {
+  std::string checkpoint;
+  int prompt = 512, generate = 64, threads = 0, repeats = 3;
+  std::vector<int> depths = {0};
+  bool json = false;
+};
+
+// Prints a table, or one JSON object, to standard output.
+Status bench_latency(const LatencyOptions& options);
+
+}  // namespace scratchy
