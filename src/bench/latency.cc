@@ -88,7 +88,7 @@ void print_histogram(const std::vector<double>& seconds) {
 
 Status bench_latency(const LatencyOptions& options) {
   TRY(const Checkpoint checkpoint, Checkpoint::open(options.checkpoint));
-  TRY(const CompiledProgram* program, Model::select(checkpoint));
+  TRY(const CompiledProgram* program, Model::select(checkpoint, 0));
   ModelOptions model_options;
   model_options.threads = options.threads;
   model_options.weights.cache_dir = user_cache_dir().empty() ? std::filesystem::path() : user_cache_dir() / "packs";

@@ -14,6 +14,11 @@ int run(int argc, char** argv);
 // Prints "error: <failure>" to standard error; 1.
 int fail(const Failure& failure);
 
+void add_chat(CLI::App& app, int& exit_code);
 void add_logits(CLI::App& app, int& exit_code);
+void add_tokenize(CLI::App& app, int& exit_code);
+void add_detokenize(CLI::App& app, int& exit_code);
+void add_template(CLI::App& app, int& exit_code);
+void add_model(CLI::App& app, int& exit_code);
 
 }  // namespace scratchy::cli

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "cli/commands.h"
+#include "cli/open_model.h"
 #include "runtime/model.h"
 
 namespace scratchy::cli {
@@ -105,10 +106,11 @@ Status run_batched(Model& model, const std::vector<int32_t>& ids, const std::vec
 }
 
 Status logits(const LogitsArguments& arguments) {
+  TRY_STATUS(check_programs());
   TRY(const std::vector<int32_t> ids, read_ids(arguments));
   TRY(const auto companions, read_companions(arguments.batch_with));
   TRY(const Checkpoint checkpoint, Checkpoint::open(arguments.checkpoint));
-  TRY(const CompiledProgram* program, Model::select(checkpoint));
+  TRY(const CompiledProgram* program, Model::select(checkpoint, static_cast<int64_t>(ids.size())));
   ModelOptions options;
   options.threads = arguments.threads;
   options.max_sequences = static_cast<int32_t>(companions.size()) + 1;

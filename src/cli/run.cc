@@ -14,6 +14,7 @@ int run(int argc, char** argv) {
   CLI::App app("scr runs the models it was compiled for");
   app.require_subcommand(1);
   int exit_code = 0;
+  add_chat(app, exit_code);
   add_logits(app, exit_code);
   add_tokenize(app, exit_code);
   add_detokenize(app, exit_code);

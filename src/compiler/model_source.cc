@@ -59,7 +59,7 @@ std::string stem_of(const std::filesystem::path& path) {
 }
 
 std::optional<ModelSource> model_of_config(const ModelRegistry& registry, const std::filesystem::path& path, const std::string& preset, const std::filesystem::path& presets,
-                                           SourceSet& sources, Diagnostics& diagnostics) {
+                                           SourceSet& sources, Diagnostics& diagnostics, const ArchDecl* arch) {
   Result<std::string> text = read_file(path, 16 << 20);
   if (!text.ok()) {
     diagnostics.add(DiagnosticKind::kMalformedFile, {}, {{"file", path.string()}, {"problem", text.failure().message()}});
@@ -67,8 +67,8 @@ std::optional<ModelSource> model_of_config(const ModelRegistry& registry, const 
   }
   const SourceFile& file = sources.add(path.string(), std::move(text).value());
   auto raw = read_raw_config(file, diagnostics);
-  const ArchDecl* arch = raw ? registry.find_for(*raw, diagnostics) : nullptr;
-  auto facts = arch != nullptr ? bind_raw_config(std::move(*raw), *arch, stem_of(path), diagnostics) : std::nullopt;
+  if (raw && arch == nullptr) arch = registry.find_for(*raw, diagnostics);
+  auto facts = raw && arch != nullptr ? bind_raw_config(std::move(*raw), *arch, stem_of(path), diagnostics) : std::nullopt;
   const auto own = facts ? section_of_config(file, diagnostics) : std::nullopt;
   if (!own) return std::nullopt;
   ModelSource model{arch, std::move(*facts), {}, {}, {}};
@@ -85,7 +85,7 @@ std::vector<QuantForm> forms_of_tensors(const Checkpoint& checkpoint) {
   return forms;
 }
 
-std::optional<ModelSource> model_of_gguf(const ModelRegistry& registry, const std::filesystem::path& path, const std::string& preset, Diagnostics& diagnostics) {
+std::optional<ModelSource> model_of_gguf(const ModelRegistry& registry, const std::filesystem::path& path, const std::string& preset, Diagnostics& diagnostics, const ArchDecl* arch) {
   const auto wrong = [&](const std::string& problem) {
     diagnostics.add(DiagnosticKind::kMalformedFile, {}, {{"file", path.string()}, {"problem", problem}});
     return std::nullopt;
@@ -98,10 +98,10 @@ std::optional<ModelSource> model_of_gguf(const ModelRegistry& registry, const st
   if (!stated.ok()) return wrong(stated.failure().message());
   const std::optional<std::string>& tag = *stated;
   const std::vector<const ArchDecl*> archs = tag ? registry.find_for_gguf(*tag) : std::vector<const ArchDecl*>();
-  if (archs.empty()) {
+  if (arch == nullptr && archs.empty()) {
     return wrong("`general.architecture` is " + (tag ? "`" + escape_for_message(*tag) + "`" : "missing") + "; supported are " + join(registry.names(), ", "));
   }
-  const ArchDecl* arch = archs.front();
+  if (arch == nullptr) arch = archs.front();
   auto facts = bind_gguf(metadata, checkpoint->tensors(), *arch, stem_of(path), diagnostics);
   if (!facts) return std::nullopt;
   ModelSource model{arch, std::move(*facts), "gguf", {}, forms_of_tensors(*checkpoint)};
@@ -137,10 +137,10 @@ std::optional<ModelSource> checked_in_model(const ModelRegistry& registry, const
 }
 
 std::optional<ModelSource> model_of_file(const ModelRegistry& registry, const std::filesystem::path& path, const std::string& preset, const std::filesystem::path& presets,
-                                         SourceSet& sources, Diagnostics& diagnostics) {
-  if (path.extension() == ".gguf") return model_of_gguf(registry, path, preset, diagnostics);
+                                         SourceSet& sources, Diagnostics& diagnostics, const ArchDecl* arch) {
+  if (path.extension() == ".gguf") return model_of_gguf(registry, path, preset, diagnostics, arch);
   const bool folder = std::filesystem::is_directory(path);
-  return model_of_config(registry, folder ? path / "config.json" : path, preset, presets, sources, diagnostics);
+  return model_of_config(registry, folder ? path / "config.json" : path, preset, presets, sources, diagnostics, arch);
 }
 
 cpu::Options target_options(const ModelSource& model, const cpu::Profile& profile, const std::string& kv) {

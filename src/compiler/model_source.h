@@ -27,9 +27,9 @@ std::optional<ModelSource> checked_in_model(const ModelRegistry& registry, const
                                             SourceSet& sources, Diagnostics& diagnostics);
 
 // The architecture is found by the config's class and model type or GGUF's general.architecture; the quant form by the
-// checkpoint's own description unless `preset` says otherwise.
+// checkpoint's own description unless `preset` says otherwise. `arch` settles the architecture.
 std::optional<ModelSource> model_of_file(const ModelRegistry& registry, const std::filesystem::path& path, const std::string& preset, const std::filesystem::path& presets,
-                                         SourceSet& sources, Diagnostics& diagnostics);
+                                         SourceSet& sources, Diagnostics& diagnostics, const ArchDecl* arch = nullptr);
 
 // Layouts, activations and cache type for a model: `kv` "" means f16, but f32 where the config says float32.
 cpu::Options target_options(const ModelSource& model, const cpu::Profile& profile, const std::string& kv);

@@ -1,12 +1,24 @@
 #include "compiler/native_profile.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace scratchy {
 namespace {
+
+#if defined(__x86_64__)
+// Clang 14 has no name for this one: leaf 1, ECX bit 29.
+bool has_f16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (1U << 29)) != 0;
+}
+#endif
 
 bool runs_here(std::string_view profile) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
   if (profile == "x86-64-v3") return v3;

@@ -59,9 +59,10 @@ std::shared_ptr<const Graph> optimized(const Graph& built, const PipelineOptions
 
 }  // namespace
 
-std::optional<Program> read_architecture(const ArchDecl& arch, const std::filesystem::path& models, SourceSet& sources, Diagnostics& diagnostics) {
+std::optional<Program> read_architecture(const ArchDecl& arch, const std::filesystem::path& models, SourceSet& sources, Diagnostics& diagnostics,
+                                         const std::filesystem::path& text_path) {
   const SourceFile* files[2] = {};
-  const std::filesystem::path paths[2] = {models / "std.fwd", arch.directory / "forward.fwd"};
+  const std::filesystem::path paths[2] = {models / "std.fwd", text_path.empty() ? arch.directory / "forward.fwd" : text_path};
   for (int i = 0; i < 2; ++i) {
     Result<std::string> text = read_file(paths[i], 1 << 20);
     if (!text.ok()) {
@@ -73,24 +74,49 @@ std::optional<Program> read_architecture(const ArchDecl& arch, const std::filesy
   return read_program(*files[0], *files[1], diagnostics);
 }
 
-std::optional<CompiledModel> compile_model(const ArchDecl& arch, const Program& program, ModelFacts facts, const PipelineOptions& options, Diagnostics& diagnostics) {
+std::optional<OptimizedModel> optimize_model(const ArchDecl& arch, const Program& program, ModelFacts facts, const PipelineOptions& options, Diagnostics& diagnostics) {
   diagnostics.set_model(facts.display());
+  const int64_t positions = integer_fact(facts, "max_position_embeddings", kDefaultMaxContext);
+  const auto max_context = static_cast<int32_t>(options.max_context > 0 ? options.max_context : std::min(positions, kDefaultMaxContext));
+  // What a text that scales with the context must know; the model's own limit, not ours, when nobody chose one.
+  facts.values["context_length"] = Constant::integer(options.max_context > 0 ? int64_t{max_context} : positions);
   std::optional<Graph> graph = build_graph(program, facts, diagnostics);
   if (!graph) return std::nullopt;
   std::optional<WeightPlan> weights = plan_weights(arch, facts, weight_uses(*graph), diagnostics);
   if (!weights) return std::nullopt;
   if (options.verify) expect_sound(*graph, "build");
   if (options.on_graph) options.on_graph("build", *graph);
-  const int64_t positions = integer_fact(facts, "max_position_embeddings", kDefaultMaxContext);
-  const auto max_context = static_cast<int32_t>(options.max_context > 0 ? options.max_context : std::min(positions, kDefaultMaxContext));
-  const bool whole_prompt = is_encoder(*graph);
-  const int32_t max_tokens = whole_prompt ? std::min<int32_t>(max_context, 8192) : options.max_tokens;
-  CompiledModel model{std::move(facts), std::make_shared<Graph>(std::move(*graph)), {}, std::move(*weights), max_context};
-  model.plan = make_plan(optimized(*model.built, options, max_context), cpu::plan_facts(options.target, max_tokens));
-  if (const std::vector<std::string> problems = check_plan(model.plan); !problems.empty()) {
+  const int32_t max_tokens = is_encoder(*graph) ? std::min<int32_t>(max_context, 8192) : options.max_tokens;
+  auto built = std::make_shared<Graph>(std::move(*graph));
+  auto optimized_graph = optimized(*built, options, max_context);
+  return OptimizedModel{std::move(facts), std::move(built), std::move(optimized_graph), std::move(*weights), max_context, max_tokens};
+}
+
+Plan plan_model(const OptimizedModel& model, const PipelineOptions& options) {
+  Plan plan = make_plan(model.optimized, options.plan_facts ? options.plan_facts(model.max_tokens) : cpu::plan_facts(options.target, model.max_tokens));
+  if (const std::vector<std::string> problems = check_plan(plan); !problems.empty()) {
     SCRATCHY_UNREACHABLE("the plan of " + model.facts.display() + " is wrong: " + problems.front());
   }
-  return model;
+  return plan;
+}
+
+std::optional<CompiledModel> compile_model(const ArchDecl& arch, const Program& program, ModelFacts facts, const PipelineOptions& options, Diagnostics& diagnostics) {
+  std::optional<OptimizedModel> model = optimize_model(arch, program, std::move(facts), options, diagnostics);
+  if (!model) return std::nullopt;
+  Plan plan = plan_model(*model, options);
+  return CompiledModel{std::move(model->facts), std::move(model->built), std::move(plan), std::move(model->weights), model->max_context};
+}
+
+std::vector<int32_t> contexts_of(const ModelFacts& facts, int32_t max_context) {
+  if (max_context > 0) return {max_context};
+  const Constant* scaling = facts.find("rope_scaling");
+  if (scaling == nullptr || !scaling->is_record()) return {0};
+  const Constant* original = scaling->find("original_max_position_embeddings");
+  const Constant* type = scaling->find("rope_type");
+  const bool switches = type != nullptr && type->is_string() && type->as_string() == "longrope" && original != nullptr && original->is_int() &&
+                        original->as_int() < integer_fact(facts, "max_position_embeddings", 0);
+  if (!switches) return {0};
+  return {static_cast<int32_t>(original->as_int()), 0};
 }
 
 std::string symbol_of(const ModelFacts& facts, const std::string& quant) {
@@ -101,9 +127,9 @@ std::string symbol_of(const ModelFacts& facts, const std::string& quant) {
   return symbol;
 }
 
-Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options) {
+Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options, const std::string& symbol) {
   cpu::EmitInput input;
-  input.symbol = symbol_of(model.facts, options.quant);
+  input.symbol = symbol;
   input.arch = model.facts.arch;
   input.stem = model.facts.stem;
   input.quant = options.quant.empty() ? "dense" : options.quant;

@@ -29,7 +29,9 @@ std::string layer_classes(const std::vector<TraceLine>& lines) {
     if (line.layer >= 0) bodies[line.layer] += "    " + line.text + "\n";
   }
   std::vector<std::pair<std::string, std::vector<int>>> classes;
-  for (const auto& [layer, body] : bodies) {
+  for (const auto& entry : bodies) {
+    const int layer = entry.first;
+    const std::string& body = entry.second;
     const auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& one) { return one.first == body; });
     if (same != classes.end()) same->second.push_back(layer);
     else classes.push_back({body, {layer}});

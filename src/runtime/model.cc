@@ -8,13 +8,21 @@
 
 namespace scratchy {
 
-Result<const CompiledProgram*> Model::select(const Checkpoint& checkpoint) {
+Result<const CompiledProgram*> Model::select(const Checkpoint& checkpoint, int64_t positions) {
   std::string reasons;
+  const CompiledProgram* chosen = nullptr;
+  const auto holds = [&](const CompiledProgram* program) { return positions > 0 && program->max_context >= positions; };
   for (int i = 0; i < kProgramCount; ++i) {
-    Result<WeightRoot> fits = check_tensors(checkpoint, *kPrograms[i]->weight_plan);
-    if (fits.ok()) return kPrograms[i];
-    reasons += "\n  " + std::string(kPrograms[i]->arch) + " x " + kPrograms[i]->stem + " x " + kPrograms[i]->quant + ": " + fits.failure().message();
+    const CompiledProgram* program = kPrograms[i];
+    const Result<WeightRoot> fits = check_tensors(checkpoint, *program->weight_plan);
+    if (!fits.ok()) {
+      reasons += "\n  " + std::string(program->arch) + " x " + program->stem + " x " + program->quant + ": " + fits.failure().message();
+      continue;
+    }
+    const bool better = chosen == nullptr || (holds(chosen) ? holds(program) && program->max_context < chosen->max_context : program->max_context > chosen->max_context);
+    if (better) chosen = program;
   }
+  if (chosen != nullptr) return chosen;
   return Failure("no program of this binary fits `" + checkpoint.path().string() + "`:" + reasons);
 }
 

@@ -34,9 +34,10 @@ struct StepPart {
 
 class Model {
  public:
-  // The program of this binary whose weights the checkpoint has (weight names and shapes, GGUF tag and metadata). The
-  // Failure says for each program why not.
-  static Result<const CompiledProgram*> select(const Checkpoint& checkpoint);
+  // The program of this binary whose weights the checkpoint has (weight names and shapes, GGUF tag and metadata). Of
+  // several for different contexts the smallest that holds `positions`; 0 or too many: the largest. The Failure says for
+  // each program why not.
+  static Result<const CompiledProgram*> select(const Checkpoint& checkpoint, int64_t positions);
 
   static Result<std::unique_ptr<Model>> load(const CompiledProgram& program, const Checkpoint& checkpoint, const ModelOptions& options);
 

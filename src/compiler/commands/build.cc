@@ -1,5 +1,6 @@
 // scratchyc build: a scope to a binary.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -33,13 +34,21 @@ bool add_program(const ModelRegistry& registry, ModelSource model, const BuildAr
   options.target = target_options(model, profile, arguments.kv);
   options.quant = model.quant;
   options.fuse = !arguments.plain;
-  options.max_context = arguments.max_context;
-  const auto compiled = compile_model(*model.arch, *program, std::move(model.facts), options, diagnostics);
-  if (!compiled) return false;
-  auto emitted = emit_model(*compiled, options);
-  for (cpu::EmittedFile& file : *emitted) files.push_back(std::move(file));
-  symbols.push_back(symbol_of(compiled->facts, options.quant));
-  triples += (triples.empty() ? "" : ", ") + compiled->facts.arch + " / " + compiled->facts.stem + " / " + (options.quant.empty() ? "dense" : options.quant);
+  for (const int32_t context : contexts_of(model.facts, arguments.max_context)) {
+    options.max_context = context;
+    const auto compiled = compile_model(*model.arch, *program, model.facts, options, diagnostics);
+    if (!compiled) return false;
+    std::string symbol = symbol_of(compiled->facts, options.quant);
+    while (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) symbol += "_next";
+    auto emitted = emit_model(*compiled, options, symbol);
+    if (!emitted.ok()) {
+      diagnostics.add(DiagnosticKind::kMalformedFile, {}, {{"file", compiled->facts.display()}, {"problem", emitted.failure().message()}});
+      return false;
+    }
+    for (cpu::EmittedFile& file : *emitted) files.push_back(std::move(file));
+    symbols.push_back(symbol);
+  }
+  triples += (triples.empty() ? "" : ", ") + model.facts.arch + " / " + model.facts.stem + " / " + (options.quant.empty() ? "dense" : options.quant);
   return true;
 }
 
@@ -47,7 +56,7 @@ int build(const BuildArguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   SourceSet sources;
   Diagnostics diagnostics;
-  const auto failed = [&] { return report(diagnostics, arguments.common.json_diagnostics); };
+  const auto failed = [&] { return report(diagnostics, arguments.common.json()); };
   const auto registry = ModelRegistry::load(arguments.common.models, sources, diagnostics);
   if (!registry) return failed();
   const auto scope = parse_scope(arguments.scope, *registry, preset_names(arguments.common.presets), !arguments.configs.empty(), diagnostics);
@@ -71,7 +80,7 @@ int build(const BuildArguments& arguments) {
     add_program(*registry, std::move(model), arguments, *profile, sources, diagnostics, files, symbols, triples);
   }
   if (!diagnostics.empty()) return failed();
-  files.push_back(cpu::emit_registry(symbols));
+  files.push_back(cpu::emit_registry(symbols, scope->bench));
   ToolchainInput input;
   input.include_dir = arguments.include_dir;
   input.link_list = arguments.link_list;
@@ -101,12 +110,10 @@ void add_build(CLI::App& app, int& exit_code) {
   command->add_option("--kv", arguments->kv, "type of the KV cache")->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
   command->add_option("--max-context", arguments->max_context, "positions a sequence may have")->check(CLI::PositiveNumber);
   command->add_flag("--plain", arguments->plain, "no fusion: every op a kernel of its own");
-  command->add_option("--models", arguments->common.models, "folder of models")->capture_default_str();
-  command->add_option("--presets", arguments->common.presets, "folder of quant presets")->capture_default_str();
   command->add_option("--link-list", arguments->link_list, "what programs are linked with")->capture_default_str();
   command->add_option("--include", arguments->include_dir, "headers of kernels and runtime")->capture_default_str();
   command->add_option("--work-dir", arguments->work_dir, "folder for sources and objects")->capture_default_str();
-  command->add_flag("--diagnostics-json", arguments->common.json_diagnostics, "diagnostics as JSON");
+  add_common_flags(*command, arguments->common);
   command->callback([arguments, &exit_code] { exit_code = build(*arguments); });
 }
 

@@ -7,23 +7,36 @@
 #include <string>
 
 #include "base/diagnostic.h"
+#include "base/result.h"
 #include "compiler/pipeline.h"
 
 namespace scratchy {
 
 int run_scratchyc(int argc, char** argv);
 
-// What most commands take: where the models are, which model, how to show diagnostics.
+// What most commands take: where the models are, how to show diagnostics.
 struct CommonArguments {
   std::filesystem::path models = "models";
   std::filesystem::path presets = "quant";
-  bool json_diagnostics = false;
+  std::string diagnostics = "text";
+  bool json() const { return diagnostics == "json"; }
 };
+
+// --models, --presets and --diagnostics. `arguments` must live as long as `command`.
+void add_common_flags(CLI::App& command, CommonArguments& arguments);
 
 // Prints what was collected to standard error, as text or JSON. Returns 1, or 0 when there is nothing.
 int report(const Diagnostics& diagnostics, bool json);
 
+// Prints a failure to standard error and returns 1.
+int report(const Failure& failure);
+
 void add_build(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
 void add_compile(CLI::App& app, int& exit_code);
+void add_diff(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
+void add_fmt(CLI::App& app, int& exit_code);
+void add_interpret(CLI::App& app, int& exit_code);
 
 }  // namespace scratchy

@@ -1,0 +1,96 @@
+// scratchyc explain: each step of a model's tapes with its bytes, operations and predicted time.
+
+#include <cstdio>
+#include <memory>
+
+#include "base/file.h"
+#include "compiler/commands/model_flags.h"
+#include "compiler/explain.h"
+#include "compiler/model_size.h"
+#include "compiler/scope.h"
+
+namespace scratchy {
+namespace {
+
+struct ExplainArguments {
+  ModelFlags model;
+  std::string scope;
+  std::filesystem::path html;
+  double bandwidth = 80, multiply_rate = 400;
+  int depth = 1024, prompt = 256;
+};
+
+// The model a scope names; a page is about one.
+bool apply_scope(const ExplainArguments& arguments, const ModelRegistry& registry, ModelFlags& flags, Diagnostics& diagnostics) {
+  if (arguments.scope.empty()) return true;
+  const auto scope = parse_scope(arguments.scope, registry, preset_names(flags.common.presets), !flags.config.empty(), diagnostics);
+  if (!scope) return false;
+  flags.target = scope->target;
+  flags.quant = scope->quant;
+  if (scope->models.size() > 1) {
+    diagnostics.add(DiagnosticKind::kBadFlag, {}, {{"flag", "-F"}, {"value", arguments.scope}, {"rule", "a scope of one model"}}).suggest("say `model/<stem>`");
+    return false;
+  }
+  if (scope->models.empty()) return true;
+  flags.arch = scope->models[0].arch->name;
+  flags.config = scope->models[0].stem;
+  return true;
+}
+
+Explanation explanation_of(const ExplainArguments& arguments, const OptimizedModel& model, const Plan& plan, const ModelSource& source) {
+  const ModelSize size = model_size(model, source.section);
+  std::vector<double> bytes;
+  for (const PlannedWeight& weight : plan.weights) {
+    const Type& whole = plan.graph->resources[static_cast<size_t>(weight.resource.index)].type;
+    double all = 1;
+    for (const int64_t dim : whole.dims) all *= static_cast<double>(dim);
+    bytes.push_back(size.bytes_of_resource[static_cast<size_t>(weight.resource.index)] * static_cast<double>(weight.matrices * weight.rows * weight.columns) / all);
+  }
+  Explanation out;
+  out.model = model.facts.display() + ", " + (source.quant.empty() ? "dense" : source.quant);
+  out.rate.bytes_per_s = arguments.bandwidth * 1e9;
+  out.rate.multiplies_per_s = arguments.multiply_rate * 1e9;
+  const int64_t prompt = std::min<int64_t>(arguments.prompt, plan.tapes.back().max_tokens);
+  out.tapes.push_back({"decode, 1 row after " + std::to_string(arguments.depth) + " positions", {&plan, &plan.tapes.front(), bytes, 1, arguments.depth}});
+  out.tapes.push_back({"prompt, " + std::to_string(prompt) + " rows", {&plan, &plan.tapes.back(), bytes, prompt, 0}});
+  return out;
+}
+
+int explain(const ExplainArguments& arguments) {
+  SourceSet sources;
+  Diagnostics diagnostics;
+  ModelFlags flags = arguments.model;
+  const auto registry = ModelRegistry::load(flags.common.models, sources, diagnostics);
+  if (!registry || !apply_scope(arguments, *registry, flags, diagnostics)) return report(diagnostics, flags.common.json());
+  const auto selected = select_model(flags, *registry, sources, diagnostics);
+  const auto options = selected ? pipeline_options(flags, selected->source, diagnostics) : std::nullopt;
+  const auto model = options ? optimize_model(*selected->arch, selected->program, selected->source.facts, *options, diagnostics) : std::nullopt;
+  if (!model) return report(diagnostics, flags.common.json());
+  const Plan plan = plan_model(*model, *options);
+  const Explanation explanation = explanation_of(arguments, *model, plan, selected->source);
+  std::fputs(explain_text(explanation).c_str(), stdout);
+  if (arguments.html.empty()) return 0;
+  const Status written = write_file_atomically(arguments.html, explain_html(explanation));
+  return written.ok() ? 0 : report(written.failure());
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App* command = app.add_subcommand("explain", "show each step with its bytes, operations and predicted time");
+  add_model_flags(*command, arguments->model);
+  command->add_option("--config", arguments->model.config, "stem of a checked-in config, a config.json, a GGUF file or a checkpoint folder");
+  command->add_option("-F,--features", arguments->scope, "scope of one model: cpu,model/<stem>[,quant/<preset>]");
+  command->add_option("--bandwidth", arguments->bandwidth, "bytes read from memory, GB/s")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--multiply-rate", arguments->multiply_rate, "1e9 multiply-adds a second")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--depth", arguments->depth, "positions before a decoded token")->check(CLI::Range(0, 1 << 30))->capture_default_str();
+  command->add_option("--prompt", arguments->prompt, "rows of the prompt, at most the largest bucket")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--html", arguments->html, "write a self-contained page with the memory map");
+  command->callback([arguments, &exit_code] {
+    if (arguments->scope.empty() && arguments->model.config.empty()) throw CLI::RequiredError("-F or --config");
+    exit_code = explain(*arguments);
+  });
+}
+
+}  // namespace scratchy

@@ -1,0 +1,34 @@
+#include "compiler/model_weights.h"
+
+#include "checkpoint/check_tensors.h"
+#include "checkpoint/load_weight.h"
+
+namespace scratchy {
+
+Result<ModelWeights> ModelWeights::open(const std::filesystem::path& path, const Graph& graph, const WeightPlan& plan) {
+  TRY(Checkpoint checkpoint, Checkpoint::open(path));
+  ModelWeights weights(std::move(checkpoint));
+  TRY(const WeightRoot root, check_tensors(weights.checkpoint_, plan.view()));
+  weights.root_decoder_ = root.decoder;
+  weights.root_outer_ = root.outer;
+  weights.plan_ = &plan;
+  int next = 0;
+  for (const Resource& resource : graph.resources) weights.source_of_.push_back(resource.kind == ResourceKind::kWeight ? next++ : -1);
+  return weights;
+}
+
+Result<std::vector<float>> ModelWeights::weight(ResourceId id) const {
+  const WeightSource& source = plan_->sources[static_cast<size_t>(source_of_[static_cast<size_t>(id.index)])];
+  TRY(LoadedWeight loaded, load_weight(checkpoint_, {root_decoder_, root_outer_}, source));
+  if (loaded.matrices.empty()) return std::move(loaded.dense);
+  std::vector<float> out;
+  for (const QuantMatrix& matrix : loaded.matrices) {
+    for (uint64_t row = 0; row < matrix.row_count(); ++row) {
+      out.resize(out.size() + matrix.cols());
+      matrix.dequantize_row(row, out.data() + out.size() - matrix.cols());
+    }
+  }
+  return out;
+}
+
+}  // namespace scratchy
