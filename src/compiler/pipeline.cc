@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "base/check.h"
 #include "base/file.h"
@@ -127,6 +128,24 @@ std::string symbol_of(const ModelFacts& facts, const std::string& quant) {
   return symbol;
 }
 
+// The scalars a published config states, as it states them (a text may read a derived value). Not its element type and its
+// longest context: repacks change them freely.
+std::vector<cpu::ConfigValue> stated_scalars(const ModelFacts& facts) {
+  std::vector<cpu::ConfigValue> scalars;
+  for (const auto& [key, span] : facts.spans) {
+    if (span.file == nullptr || key == "weight_dtype" || key == "max_position_embeddings") continue;
+    const std::string text = span.file->text.substr(span.begin, span.end - span.begin);
+    if (text == "true" || text == "false") {
+      scalars.push_back({key, text == "true" ? 1.0 : 0.0, ""});
+    } else if (text.size() > 2 && text.front() == '"' && text.find('\\') == std::string::npos) {
+      scalars.push_back({key, 0, text.substr(1, text.size() - 2)});
+    } else if (!text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '-')) {
+      scalars.push_back({key, std::strtod(text.c_str(), nullptr), ""});
+    }
+  }
+  return scalars;
+}
+
 Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options, const std::string& symbol) {
   cpu::EmitInput input;
   input.symbol = symbol;
@@ -135,6 +154,7 @@ Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, con
   input.quant = options.quant.empty() ? "dense" : options.quant;
   input.plan = &model.plan;
   input.weights = model.weights.view();
+  input.config_facts = stated_scalars(model.facts);
   const int32_t logits = model.plan.logits_value;
   input.vocab_size = static_cast<int32_t>(model.plan.graph->type({logits}).row_elements());
   input.max_context = model.max_context;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "checkpoint/check_tensors.h"
+#include "runtime/check_config.h"
 
 namespace scratchy {
 
@@ -14,7 +15,8 @@ Result<const CompiledProgram*> Model::select(const Checkpoint& checkpoint, int64
   const auto holds = [&](const CompiledProgram* program) { return positions > 0 && program->max_context >= positions; };
   for (int i = 0; i < kProgramCount; ++i) {
     const CompiledProgram* program = kPrograms[i];
-    const Result<WeightRoot> fits = check_tensors(checkpoint, *program->weight_plan);
+    const Result<WeightRoot> tensors = check_tensors(checkpoint, *program->weight_plan);
+    const Status fits = tensors.ok() ? check_config(checkpoint, *program) : Status(Failure(tensors.failure().message()));
     if (!fits.ok()) {
       reasons += "\n  " + std::string(program->arch) + " x " + program->stem + " x " + program->quant + ": " + fits.failure().message();
       continue;

@@ -155,12 +155,21 @@ inline Share share_of(int32_t count, int32_t thread, int32_t thread_count) {
           static_cast<int32_t>(int64_t{count} * (thread + 1) / thread_count)};
 }
 
+// A value of the config a program was compiled for. Where a checkpoint's config has the key, it must have the value.
+struct ConfigFact {
+  const char* key;
+  double number;     // booleans are 0 and 1
+  const char* text;  // null: the fact is the number
+};
+
 struct CompiledProgram {
   const char* arch;
   const char* stem;
   const char* quant;
   const char* profile;       // the instruction set its kernels are compiled for
   const WeightPlanView* weight_plan;  // where each weight lies in a checkpoint
+  const ConfigFact* config_facts;
+  int32_t config_fact_count;
   const WeightPacker* packer;
   const Bucket* buckets;     // rising max_tokens
   int32_t bucket_count;

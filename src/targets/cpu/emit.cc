@@ -1,6 +1,7 @@
 #include "targets/cpu/emit.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include "base/check.h"
@@ -157,6 +158,13 @@ std::string emit_program(const EmitInput& input, const Options& options) {
                operand_text(emitter.slot(plan.hidden_value)) + "},\n";
   }
   text += buckets + "};\n\n" + emit_weight_plan(input.weights) + emit_weight_records(plan, input.weights, input.symbol, options.variants.size());
+  text += "constexpr ConfigFact kConfigFacts[] = {\n";
+  for (const ConfigValue& fact : input.config_facts) {
+    char value[40];
+    std::snprintf(value, sizeof value, "%.17g", fact.number);
+    text += "    {" + literal(fact.key) + ", " + value + ", " + (fact.text.empty() ? "nullptr" : literal(fact.text)) + "},\n";
+  }
+  text += "    {}};\n";
   text += "\nsize_t scratch_bytes() { return " + scratch_expression(context) + "; }\n";
   const int32_t hidden = plan.hidden_value < 0 ? 0 : static_cast<int32_t>(plan.graph->type({plan.hidden_value}).row_elements());
   text += "\n}  // namespace\n}  // namespace scratchy::cpu\n\nnamespace scratchy {\n\nextern const CompiledProgram " + input.symbol + ";\nconst CompiledProgram " + input.symbol + " = {\n";

@@ -16,11 +16,19 @@
 
 namespace scratchy::cpu {
 
+// A scalar of the config: what a checkpoint must agree with.
+struct ConfigValue {
+  std::string key;
+  double number;
+  std::string text;  // empty: the number counts
+};
+
 struct EmitInput {
   std::string symbol;  // C++ name of the program, unique in the binary
   std::string arch, stem, quant;
   const Plan* plan;
   WeightPlanView weights;                 // sources by (name, layer)
+  std::vector<ConfigValue> config_facts;
   int32_t vocab_size, max_context;
   bool whole_prompt;
 };

@@ -13,7 +13,16 @@ namespace {
 std::string number(int64_t n) { return std::to_string(n); }
 std::string flag(bool value) { return value ? "true" : "false"; }
 
-// A C++ string literal; anything but plain ASCII as octal, so that no text can end the literal.
+std::string form_text(const WeightForm& f) {
+  return "{WeightPlace(" + number(static_cast<int64_t>(f.place)) + "), " + literal(f.path) + ", " + flag(f.bare) + ", " + flag(f.transposed) + ", " + number(f.first) + ", " +
+         number(f.step) + ", " + number(f.of) + ", " + number(f.rotary_heads) + ", " + number(f.tile_groups) + ", " + number(f.tile_width) + ", " + number(f.tile_begin) + ", " +
+         flag(f.tile_columns) + ", " + flag(f.log_of_negative) + ", " + float_literal(f.add) + "}";
+}
+
+const char* kind_text(PlannedWeight::Storage storage) { return storage == PlannedWeight::Storage::kPanels ? "panels" : "dense"; }
+
+}  // namespace
+
 std::string literal(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -27,16 +36,6 @@ std::string literal(std::string_view text) {
   }
   return out + "\"";
 }
-
-std::string form_text(const WeightForm& f) {
-  return "{WeightPlace(" + number(static_cast<int64_t>(f.place)) + "), " + literal(f.path) + ", " + flag(f.bare) + ", " + flag(f.transposed) + ", " + number(f.first) + ", " +
-         number(f.step) + ", " + number(f.of) + ", " + number(f.rotary_heads) + ", " + number(f.tile_groups) + ", " + number(f.tile_width) + ", " + number(f.tile_begin) + ", " +
-         flag(f.tile_columns) + ", " + flag(f.log_of_negative) + ", " + float_literal(f.add) + "}";
-}
-
-const char* kind_text(PlannedWeight::Storage storage) { return storage == PlannedWeight::Storage::kPanels ? "panels" : "dense"; }
-
-}  // namespace
 
 std::string emit_weight_plan(const WeightPlanView& plan) {
   std::string text, sources = "constexpr WeightSource kSources[] = {\n";
