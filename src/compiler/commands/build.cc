@@ -64,7 +64,8 @@ int build(const BuildArguments& arguments) {
   if (profile == nullptr) {
     diagnostics.add(DiagnosticKind::kBadFlag, {}, {{"flag", "--profile"}, {"value", escape_for_message(arguments.profile)}, {"rule", "native or one of " + profile_names()}});
   }
-  if (!scope || profile == nullptr) return failed();
+  if (scope && scope->serve) diagnostics.add(DiagnosticKind::kNoServer, {}).suggest("leave `serve` out; `scr chat` is always there");
+  if (!diagnostics.empty()) return failed();
   std::vector<cpu::EmittedFile> files;
   std::vector<std::string> symbols;
   std::string triples;
