@@ -72,7 +72,7 @@ void check_model(const CheckArguments& arguments, const ModelRegistry& registry,
     flags.quant = preset;
     auto selected = select_model(flags, registry, outcome.sources, outcome.diagnostics);
     const auto options = selected ? pipeline_options(flags, selected->source, outcome.diagnostics) : std::nullopt;
-    if (!options) return;
+    if (!options) continue;
     if (!model) model = optimize_model(*selected->arch, selected->program, selected->source.facts, *options, outcome.diagnostics);
     if (!model) return;
     const auto [plan, fresh] = plans.try_emplace(plan_key(*options));
