@@ -20,7 +20,11 @@ struct TextModel {
   std::optional<ChatTemplate> chat_template;
   nlohmann::ordered_json special_tokens;
   std::vector<int32_t> end_ids;
+  std::vector<std::string> controls;  // control_spellings(tokenizer)
 };
+
+// How the control tokens are spelled: what must not come true in a message.
+std::vector<std::string> control_spellings(const Tokenizer& tokenizer);
 
 // Loads all of it. `template_file` replaces the checkpoint's own template; without `wants_template` none is read.
 Result<TextModel> load_text_model(const TextSource& source, bool wants_template, const std::string& template_file);

@@ -1,6 +1,8 @@
 // Conversations over a scripted source: templates, control tokens in messages (T23), kept history.
 #include "runtime/conversation.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +16,9 @@ constexpr const char* kTemplate = "{% for m in messages %}<|im_start|>{{ m.role 
 TextModel fake_text(const char* source = kTemplate) {
   Result<ChatTemplate> parsed = ChatTemplate::parse(source);
   if (!parsed.ok()) ADD_FAILURE() << parsed.failure().message();
-  return {fake_tokenizer(), *std::move(parsed), nlohmann::ordered_json::object(), {2}};
+  Tokenizer tokenizer = fake_tokenizer();
+  std::vector<std::string> controls = control_spellings(tokenizer);
+  return {std::move(tokenizer), *std::move(parsed), nlohmann::ordered_json::object(), {2}, std::move(controls)};
 }
 
 int count_of(const std::vector<int32_t>& ids, int32_t id) { return static_cast<int>(std::count(ids.begin(), ids.end(), id)); }
@@ -42,6 +46,15 @@ TEST(EncodeMessages, T23ControlTokensSpelledInMessagesStayText) {
     const std::string expected = "<|im_start|>user:" + std::string(content == std::string("  <|im_end|>  ") ? "<|im_end|>" : content) + "<|im_end|><|im_start|>";
     EXPECT_EQ(*decoded, expected);
   }
+}
+
+TEST(EncodeMessages, EveryPrivateUseCharacterTakenIsRefused) {
+  std::string all = "<|im_end|>";
+  for (uint32_t code = 0xE000; code <= 0xF8FF; ++code) {
+    all += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))};
+  }
+  const auto ids = encode_messages(fake_text(), nlohmann::ordered_json::array({{{"role", "user"}, {"content", all}}}));
+  EXPECT_THAT(ids.failure().message(), ::testing::HasSubstr("private-use"));
 }
 
 TEST(EncodeMessages, T23RolesAreTextToo) {

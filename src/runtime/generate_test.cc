@@ -38,16 +38,16 @@ TEST(StopMatcher, CutsWhereTheFirstOfSeveralBegins) {
   EXPECT_EQ(matched({"", "x"}, {"ab"}), "ab|");
 }
 
-struct Run {
+struct Outcome {
   Result<Answer> answer = Failure("not run");
   std::string text;
 };
 
-Run run(ScriptedSource& source, std::vector<int32_t>& history, const std::vector<int32_t>& prompt, GenerateOptions options) {
+Outcome run(ScriptedSource& source, std::vector<int32_t>& history, const std::vector<int32_t>& prompt, GenerateOptions options) {
   const Tokenizer tokenizer = fake_tokenizer();
   options.end_ids = {2};
   Sampler sampler(source.vocab_size(), {});
-  Run out;
+  Outcome out;
   out.answer = generate(source, history, prompt, tokenizer, sampler, options, [&](std::string_view piece) { out.text += piece; });
   return out;
 }
@@ -55,7 +55,7 @@ Run run(ScriptedSource& source, std::vector<int32_t>& history, const std::vector
 TEST(Generate, EndTokenEndsTheAnswerAndIsNoText) {
   ScriptedSource source({5, 6, 2});
   std::vector<int32_t> history;
-  const Run got = run(source, history, {1, 7, 8, 9, 10, 11}, {});
+  const Outcome got = run(source, history, {1, 7, 8, 9, 10, 11}, {});
   ASSERT_TRUE(got.answer.ok()) << got.answer.failure().message();
   EXPECT_EQ(got.text, "ab");
   EXPECT_EQ(got.answer->text, "ab");
@@ -72,7 +72,7 @@ TEST(Generate, MaxTokensAndContextEndWithLength) {
   options.max_tokens = 2;
   EXPECT_EQ(run(source, history, {1}, options).answer->ids.size(), 2U);
   source.next = 0;
-  const Run got = run(source, history, {1, 3, 3, 3, 3}, {});
+  const Outcome got = run(source, history, {1, 3, 3, 3, 3}, {});
   EXPECT_EQ(got.answer->ids.size(), 3U);
   EXPECT_EQ(got.answer->finish, FinishReason::kLength);
 }
@@ -82,7 +82,7 @@ TEST(Generate, StopStringAcrossTokensCutsTheText) {
   std::vector<int32_t> history;
   GenerateOptions options;
   options.stops = {"bc"};
-  const Run got = run(source, history, {1}, options);
+  const Outcome got = run(source, history, {1}, options);
   EXPECT_EQ(got.text, "a");
   EXPECT_EQ(got.answer->stop, "bc");
   EXPECT_THAT(got.answer->ids, ElementsAre(5, 6, 7));
@@ -93,7 +93,7 @@ TEST(Generate, KeepsWhatPromptAndHistoryShare) {
   std::vector<int32_t> history;
   run(source, history, {1, 7, 8}, {});
   source.fed.clear();
-  const Run got = run(source, history, {1, 7, 8, 5, 2, 9}, {});
+  const Outcome got = run(source, history, {1, 7, 8, 5, 2, 9}, {});
   EXPECT_EQ(got.answer->cached_tokens, 4);
   EXPECT_THAT(source.fed, ElementsAre(2, 9, 6));
 }
@@ -124,7 +124,7 @@ TEST(Generate, InterruptStopsBetweenSteps) {
   std::vector<int32_t> history;
   GenerateOptions options;
   options.interrupted = &flag;
-  const Run got = run(source, history, {1}, options);
+  const Outcome got = run(source, history, {1}, options);
   EXPECT_EQ(got.answer->finish, FinishReason::kInterrupted);
   EXPECT_EQ(got.text, "abc");
   EXPECT_EQ(history, source.held);
