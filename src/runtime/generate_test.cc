@@ -27,7 +27,7 @@ std::string matched(std::vector<std::string> stops, const std::vector<std::strin
 }
 
 TEST(StopMatcher, HoldsBackOnlyWhatMayBecomeAStop) {
-  EXPECT_EQ(matched({"stop"}, {"a st", "ep", "s", "t", "o", "p me"}), "a |step||||!stop");
+  EXPECT_EQ(matched({"stop"}, {"a st", "ep", "s", "t", "o", "p me"}), "a |step|||||!stop");
   EXPECT_EQ(matched({"stop"}, {"a sto"}), "a |sto");
 }
 
