@@ -201,7 +201,7 @@ void add_chat(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ChatArguments>();
   auto given = std::make_shared<Given>();
   CLI::App* command = app.add_subcommand("chat", "answer questions");
-  command->add_option("checkpoint,-m,--model", arguments->checkpoint, "GGUF file or Hugging Face folder")->required();
+  auto* checkpoint = command->add_option("checkpoint,-m,--model", arguments->checkpoint, "GGUF file or Hugging Face folder");
   given->question = command->add_option("-q,--quick", arguments->question, "one question; answer and leave");
   auto* prompts = command->add_option("-p,--prompt", arguments->prompts, "a turn of one conversation; may be given more than once")->allow_extra_args(false);
   prompts->excludes(given->question);
@@ -214,7 +214,8 @@ void add_chat(CLI::App& app, int& exit_code) {
   command->add_option("--max-context,--max-model-len", arguments->max_context, "positions to reserve; default: what the model was compiled for")->check(CLI::PositiveNumber);
   command->add_option("--threads", arguments->threads, "threads; default: one a physical core")->check(CLI::Range(1, 1024));
   add_sampling_options(*command, *arguments, *given);
-  command->callback([arguments, given, &exit_code] {
+  command->callback([arguments, given, checkpoint, &exit_code] {
+    if (checkpoint->count() == 0) throw CLI::RequiredError("a checkpoint: the path of a GGUF file or of a Hugging Face folder");
     const Result<int> done = chat(*arguments, *given);
     exit_code = done.ok() ? *done : fail(done.failure());
   });

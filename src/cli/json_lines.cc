@@ -37,7 +37,8 @@ int answer_json_lines(const std::function<Result<nlohmann::ordered_json>(const n
     if (parsed.is_object()) out = answer(parsed);
     else exit_code = 1;
     if (!out.ok()) out = nlohmann::ordered_json{{"error", out.failure().message()}};
-    const std::string text = to_text(*out) + "\n";
+    // ASCII only: readers that take U+2028 or U+0085 for the end of a line are not misled.
+    const std::string text = out->dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) return 1;
   }
   return exit_code;
