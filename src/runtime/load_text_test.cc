@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/check_processor.h"
 #include "runtime/fake_text_test_util.h"
 #include "runtime/generation_config.h"
 
@@ -114,12 +113,6 @@ TEST(GgufVocabulary, MissingKeysAreNamed) {
   EXPECT_THAT(gguf_vocabulary(metadata).failure().message(), HasSubstr("`tokenizer.ggml.tokens`"));
   metadata.insert("tokenizer.ggml.tokens", gguf_texts({"a", "b"}));
   EXPECT_EQ(gguf_vocabulary(metadata)->tokens.size(), 2U);
-}
-
-TEST(CheckProcessor, UnknownProfilesPass) { EXPECT_TRUE(check_processor("armv8.2-a").ok()); }
-
-TEST(CheckProcessor, WiderProfileNeedsWhatNarrowerNeeds) {
-  EXPECT_TRUE(!check_processor("x86-64-v4").ok() || check_processor("x86-64-v3").ok());
 }
 
 }  // namespace

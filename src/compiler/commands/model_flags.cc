@@ -115,11 +115,8 @@ std::optional<PipelineOptions> pipeline_options(const ModelFlags& flags, const M
     diagnostics.add(DiagnosticKind::kBadFlag, {}, {{"flag", "--target"}, {"value", escape_for_message(flags.target)}, {"rule", "cpu, null, cuda, metal or spyre"}});
     return std::nullopt;
   }
-  const cpu::Profile* profile = flags.profile == "native" ? native_profile() : cpu::find_profile(flags.profile);
-  if (profile == nullptr) {
-    diagnostics.add(DiagnosticKind::kBadFlag, {}, {{"flag", "--profile"}, {"value", escape_for_message(flags.profile)}, {"rule", "native or one of " + profile_names()}});
-    return std::nullopt;
-  }
+  const cpu::Profile* profile = resolve_profile(flags.profile, diagnostics);
+  if (profile == nullptr) return std::nullopt;
   options.target = target_options(source, *profile, flags.kv);
   options.quant = source.quant;
   options.fuse = !flags.plain;

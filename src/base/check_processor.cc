@@ -1,4 +1,4 @@
-#include "runtime/check_processor.h"
+#include "base/check_processor.h"
 
 #include <string>
 
