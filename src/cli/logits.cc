@@ -1,13 +1,13 @@
 // scr logits: the logits of given token ids, for comparing anything with anything.
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <sstream>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/token_ids.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "cli/commands.h"
@@ -19,34 +19,8 @@ namespace {
 
 struct LogitsArguments {
   std::string checkpoint, ids, ids_file, batch_with, output;
-  int last = 0, chunk = 0, threads = 0, decode_from = 0;
+  int last = 0, chunk = 0, threads = 0;
 };
-
-// Ids of a text: numbers between commas, spaces, newlines or brackets.
-Result<std::vector<int32_t>> parse_ids(const std::string& text, const std::string& where) {
-  std::vector<int32_t> ids;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    if (std::string_view(", \t\r\n[]").find(*at) != std::string_view::npos) {
-      ++at;
-      continue;
-    }
-    int32_t id = 0;
-    const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc()) return Failure(where + ": `" + escape_for_message(std::string_view(at, std::min<size_t>(end - at, 20))) + "` is no token id");
-    ids.push_back(id);
-    at = next;
-  }
-  if (ids.empty()) return Failure(where + ": no token ids; give at least one");
-  return ids;
-}
-
-Result<std::vector<int32_t>> read_ids(const LogitsArguments& arguments) {
-  if (!arguments.ids.empty()) return parse_ids(arguments.ids, "--ids");
-  TRY(const std::string text, read_file(arguments.ids_file, uint64_t{1} << 26));
-  return parse_ids(text, arguments.ids_file);
-}
 
 // Other sequences, one a line of --batch-with.
 Result<std::vector<std::vector<int32_t>>> read_companions(const std::string& path) {
@@ -55,7 +29,7 @@ Result<std::vector<std::vector<int32_t>>> read_companions(const std::string& pat
   TRY(const std::string text, read_file(path, uint64_t{1} << 26));
   for (const std::string& line : split(text, '\n')) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    TRY(std::vector<int32_t> ids, parse_ids(line, path));
+    TRY(std::vector<int32_t> ids, parse_token_ids(line, path));
     companions.push_back(std::move(ids));
   }
   if (companions.empty()) return Failure(path + ": no sequences; give one a line");
@@ -107,14 +81,14 @@ Status run_batched(Model& model, const std::vector<int32_t>& ids, const std::vec
 
 Status logits(const LogitsArguments& arguments) {
   TRY_STATUS(check_programs());
-  TRY(const std::vector<int32_t> ids, read_ids(arguments));
+  TRY(const std::vector<int32_t> ids, read_token_ids(arguments.ids, arguments.ids_file));
   TRY(const auto companions, read_companions(arguments.batch_with));
   TRY(const Checkpoint checkpoint, Checkpoint::open(arguments.checkpoint));
   TRY(const CompiledProgram* program, Model::select(checkpoint, static_cast<int64_t>(ids.size())));
   ModelOptions options;
   options.threads = arguments.threads;
   options.max_sequences = static_cast<int32_t>(companions.size()) + 1;
-  options.weights.cache_dir = user_cache_dir().empty() ? std::filesystem::path() : user_cache_dir() / "packs";
+  options.weights.cache_dir = user_pack_dir();
   TRY(const std::unique_ptr<Model> model, Model::load(*program, checkpoint, options));
   const int last = arguments.last > 0 ? std::min(arguments.last, static_cast<int>(ids.size())) : static_cast<int>(ids.size());
   Rows rows;

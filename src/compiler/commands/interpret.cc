@@ -3,12 +3,12 @@
 // Slow and obviously right; what programs and passes are compared with. The file has the tensors of `scr logits`: `ids`
 // i32[T], `logits` f32[N, V] of the last N positions (f64 with --f64), and `hidden` where the text has that output.
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/token_ids.h"
 #include "checkpoint/safetensors.h"
 #include "compiler/commands/model_flags.h"
 #include "compiler/model_weights.h"
@@ -25,32 +25,6 @@ struct InterpretArguments {
   int64_t context_length = 0;
   bool f64 = false;
 };
-
-// Ids of a text: numbers between commas, spaces, newlines or brackets.
-Result<std::vector<int32_t>> parse_ids(const std::string& text, const std::string& where) {
-  std::vector<int32_t> ids;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    if (std::string_view(", \t\r\n[]").find(*at) != std::string_view::npos) {
-      ++at;
-      continue;
-    }
-    int32_t id = 0;
-    const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc()) return Failure(where + ": `" + escape_for_message(std::string_view(at, std::min<size_t>(static_cast<size_t>(end - at), 20))) + "` is no token id");
-    ids.push_back(id);
-    at = next;
-  }
-  if (ids.empty()) return Failure(where + ": no token ids; give at least one");
-  return ids;
-}
-
-Result<std::vector<int32_t>> read_ids(const InterpretArguments& arguments) {
-  if (!arguments.ids.empty()) return parse_ids(arguments.ids, "--ids");
-  TRY(const std::string text, read_file(arguments.ids_file, uint64_t{1} << 26));
-  return parse_ids(text, arguments.ids_file);
-}
 
 template <typename Real>
 Status run(const InterpretArguments& arguments, const Graph& graph, const ModelWeights& weights, const std::vector<int32_t>& ids) {
@@ -89,7 +63,7 @@ int interpret(const InterpretArguments& arguments) {
   const auto model = optimize_model(*selected->arch, selected->program, selected->source.facts, *options, diagnostics);
   if (!model) return report(diagnostics, json);
   const auto done = [&]() -> Status {
-    TRY(const std::vector<int32_t> ids, read_ids(arguments));
+    TRY(const std::vector<int32_t> ids, read_token_ids(arguments.ids, arguments.ids_file));
     TRY(const ModelWeights weights, ModelWeights::open(arguments.weights, *model->built, model->weights));
     return arguments.f64 ? run<double>(arguments, *model->built, weights, ids) : run<float>(arguments, *model->built, weights, ids);
   }();
