@@ -151,6 +151,17 @@ Result<LoadedWeight> load_dense(const Checkpoint& checkpoint, const WeightRoot& 
 
 }  // namespace
 
+std::vector<float> dequantize(LoadedWeight loaded) {
+  if (loaded.matrices.empty()) return std::move(loaded.dense);
+  std::vector<float> values;
+  for (const QuantMatrix& matrix : loaded.matrices) {
+    const size_t begin = values.size();
+    values.resize(begin + matrix.row_count() * matrix.cols());
+    for (uint64_t row = 0; row < matrix.row_count(); ++row) matrix.dequantize_row(row, values.data() + begin + row * matrix.cols());
+  }
+  return values;
+}
+
 std::string weight_path(const WeightForm& form, const WeightRoot& root, int32_t layer, uint32_t expert) {
   std::string path;
   switch (form.place) {

@@ -24,6 +24,9 @@ struct LoadedWeight {
   }
 };
 
+// All values of a loaded weight in f32, row-major, experts outermost.
+std::vector<float> dequantize(LoadedWeight loaded);
+
 // The weight at `source`, under the prefix `root` (choose_root of check_tensors.h; ignored for GGUF). A Failure names the
 // weight and its layer, the tensor, what is there and what was wanted.
 Result<LoadedWeight> load_weight(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source);

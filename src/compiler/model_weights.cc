@@ -20,15 +20,7 @@ Result<ModelWeights> ModelWeights::open(const std::filesystem::path& path, const
 Result<std::vector<float>> ModelWeights::weight(ResourceId id) const {
   const WeightSource& source = plan_->sources[static_cast<size_t>(source_of_[static_cast<size_t>(id.index)])];
   TRY(LoadedWeight loaded, load_weight(checkpoint_, {root_decoder_, root_outer_}, source));
-  if (loaded.matrices.empty()) return std::move(loaded.dense);
-  std::vector<float> out;
-  for (const QuantMatrix& matrix : loaded.matrices) {
-    for (uint64_t row = 0; row < matrix.row_count(); ++row) {
-      out.resize(out.size() + matrix.cols());
-      matrix.dequantize_row(row, out.data() + out.size() - matrix.cols());
-    }
-  }
-  return out;
+  return dequantize(std::move(loaded));
 }
 
 }  // namespace scratchy

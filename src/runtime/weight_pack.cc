@@ -93,8 +93,8 @@ class PackWriter {
         entries_.push_back(entries_[static_cast<size_t>(same)]);
         continue;
       }
-      TRY(const LoadedWeight loaded, load_weight(checkpoint_, root, source));
-      TRY_STATUS(write(record, source, loaded));
+      TRY(LoadedWeight loaded, load_weight(checkpoint_, root, source));
+      TRY_STATUS(write(record, source, std::move(loaded)));
       if (progress) progress(static_cast<size_t>(i) + 1, static_cast<size_t>(program_.weight_count));
     }
     TRY_STATUS(sink_(sizeof(PackHeader), std::as_bytes(std::span(entries_))));
@@ -121,10 +121,10 @@ class PackWriter {
     return -1;
   }
 
-  Status write(const WeightRecord& record, const WeightSource& source, const LoadedWeight& loaded) {
+  Status write(const WeightRecord& record, const WeightSource& source, LoadedWeight loaded) {
     at_ = (at_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
     const bool whole = record.variant_count > 0 && record.transform_count == 0 && !loaded.matrices.empty();
-    return (whole ? write_matrices(record, loaded) : write_dense(record, source, loaded));
+    return whole ? write_matrices(record, loaded) : write_dense(record, source, std::move(loaded));
   }
 
   // Matrices of one layout: the narrowest that holds all of the stack.
@@ -149,8 +149,12 @@ class PackWriter {
     }
   }
 
-  Status write_dense(const WeightRecord& record, const WeightSource& source, const LoadedWeight& loaded) {
-    DenseTensor tensor = widen(source, loaded);
+  Status write_dense(const WeightRecord& record, const WeightSource& source, LoadedWeight loaded) {
+    DenseTensor tensor;
+    for (const uint32_t d : {source.experts, source.rows, source.columns}) {
+      if (d > 0) tensor.dims.push_back(d);
+    }
+    tensor.values = dequantize(std::move(loaded));
     for (int32_t t = 0; t < record.transform_count; ++t) tensor = apply(std::move(tensor), record.transforms[t]);
     if (record.variant_count == 0) {
       entries_.push_back({at_, tensor.values.size() * sizeof(float), -1, 0});
@@ -166,23 +170,6 @@ class PackWriter {
       TRY_STATUS(append(packed));
     }
     return Done{};
-  }
-
-  static DenseTensor widen(const WeightSource& source, const LoadedWeight& loaded) {
-    DenseTensor tensor;
-    for (const uint32_t d : {source.experts, source.rows, source.columns}) {
-      if (d > 0) tensor.dims.push_back(d);
-    }
-    if (loaded.matrices.empty()) {
-      tensor.values = loaded.dense;
-      return tensor;
-    }
-    for (const QuantMatrix& matrix : loaded.matrices) {
-      const size_t begin = tensor.values.size();
-      tensor.values.resize(begin + matrix.row_count() * matrix.cols());
-      for (uint64_t row = 0; row < matrix.row_count(); ++row) matrix.dequantize_row(row, tensor.values.data() + begin + row * matrix.cols());
-    }
-    return tensor;
   }
 
   Status append(std::span<const std::byte> bytes) {

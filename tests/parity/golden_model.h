@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "checkpoint/checkpoint.h"
-#include "config/model_facts.h"
+#include "compiler/model_weights.h"
 #include "config/model_registry.h"
 #include "config/plan_weights.h"
 #include "graph/graph.h"
@@ -21,15 +20,9 @@ namespace scratchy::parity {
 struct GoldenModel {
   SourceSet sources;
   std::optional<ModelRegistry> registry;
-  ModelFacts facts;
-  Graph graph;  // verified
-  std::optional<Checkpoint> checkpoint;
+  Graph graph;  // as the text says it, verified
   WeightPlan plan;
-  std::vector<int> source_of;  // per resource: index into plan.sources, -1 for what is no weight
-  std::string root_decoder, root_outer;
-
-  // A weight of the graph in f32, row-major.
-  Result<std::vector<float>> weight(ResourceId id) const;
+  std::optional<ModelWeights> weights;
 };
 
 // The model of `folder` by one of its config files. `context_length` > 0 replaces the config's (longrope's choice).

@@ -67,7 +67,7 @@ double distance(const std::vector<Real>& seen, const float* expected, size_t cou
 template <typename Real>
 typename Interpreter<Real>::Weights weights_of(const GoldenModel& model) {
   return [&model](ResourceId id) -> Result<std::vector<Real>> {
-    TRY(const std::vector<float> numbers, model.weight(id));
+    TRY(const std::vector<float> numbers, model.weights->weight(id));
     return std::vector<Real>(numbers.begin(), numbers.end());
   };
 }
