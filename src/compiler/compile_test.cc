@@ -39,8 +39,7 @@ class Compilation {
     Plan plan = plan_model(*model, options);
     const CompiledModel compiled{std::move(model->facts), std::move(model->built), std::move(plan), std::move(model->weights), model->max_context};
     std::string text;
-    const auto files = emit_model(compiled, options, symbol_of(compiled.facts, options.quant));
-    for (const cpu::EmittedFile& file : *files) text += "// " + file.name + "\n" + file.text;
+    for (const cpu::EmittedFile& file : emit_model(compiled, options, symbol_of(compiled.facts, options.quant))) text += "// " + file.name + "\n" + file.text;
     return text;
   }
 

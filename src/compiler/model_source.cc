@@ -76,11 +76,12 @@ std::optional<ModelSource> model_of_config(const ModelRegistry& registry, const 
   return model;
 }
 
-// The quantised forms of a GGUF file's tensors.
+// The forms of a GGUF file's tensors, dense ones too.
 std::vector<QuantForm> forms_of_tensors(const Checkpoint& checkpoint) {
   std::vector<QuantForm> forms;
   for (const TensorInfo& tensor : checkpoint.tensors()) {
-    if (tensor.blocks && std::find(forms.begin(), forms.end(), *tensor.blocks) == forms.end()) forms.push_back(*tensor.blocks);
+    const std::optional<QuantForm> form = tensor.blocks ? tensor.blocks : parse_quant_form(dtype_name(tensor.dtype));
+    if (form && std::find(forms.begin(), forms.end(), *form) == forms.end()) forms.push_back(*form);
   }
   return forms;
 }

@@ -146,7 +146,7 @@ std::vector<cpu::ConfigValue> stated_scalars(const ModelFacts& facts) {
   return scalars;
 }
 
-Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options, const std::string& symbol) {
+std::vector<cpu::EmittedFile> emit_model(const CompiledModel& model, const PipelineOptions& options, const std::string& symbol) {
   cpu::EmitInput input;
   input.symbol = symbol;
   input.arch = model.facts.arch;

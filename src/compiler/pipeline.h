@@ -60,7 +60,7 @@ Plan plan_model(const OptimizedModel& model, const PipelineOptions& options);
 std::optional<CompiledModel> compile_model(const ArchDecl& arch, const Program& program, ModelFacts facts, const PipelineOptions& options, Diagnostics& diagnostics);
 
 // The C++ of a compiled model.
-Result<std::vector<cpu::EmittedFile>> emit_model(const CompiledModel& model, const PipelineOptions& options, const std::string& symbol);
+std::vector<cpu::EmittedFile> emit_model(const CompiledModel& model, const PipelineOptions& options, const std::string& symbol);
 
 // The contexts a model needs a program for, 0 = the model's own: one, but two where positions are scaled otherwise once a
 // text may pass the length the model was first trained for (longrope). A run then takes the smallest that holds it.

@@ -58,8 +58,7 @@ Executor::Output Executor::run(const Batch& batch, KvPool kv, std::byte* states)
   });
   frame.local = local_[0].data();
   const auto floats = [&](const Operand& o) { return o.kind == Operand::kNone ? nullptr : frame.floats(o); };
-  const auto stride = [](int64_t width) { return (width + 15) / 16 * 16; };
-  return {floats(bucket->logits), stride(program_->vocab_size), floats(bucket->hidden), stride(program_->hidden_size)};
+  return {floats(bucket->logits), row_stride(program_->vocab_size), floats(bucket->hidden), row_stride(program_->hidden_size)};
 }
 
 }  // namespace scratchy

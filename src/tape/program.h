@@ -26,6 +26,9 @@ class QuantMatrix;
 struct Frame;
 struct WeightView;
 
+// Floats from row to row of a slot of `elements` a row: rows begin at a multiple of 64 bytes.
+constexpr int64_t row_stride(int64_t elements) { return (elements + 15) / 16 * 16; }
+
 // Where one operand of a step lies. In turn i of its segment `offset` counts as offset + i * stride.
 struct Operand {
   enum Kind : uint8_t { kNone, kShared, kLocal, kWeight, kPlane, kState, kNumber };

@@ -40,12 +40,7 @@ bool add_program(const ModelRegistry& registry, ModelSource model, const BuildAr
     if (!compiled) return false;
     std::string symbol = symbol_of(compiled->facts, options.quant);
     while (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) symbol += "_next";
-    auto emitted = emit_model(*compiled, options, symbol);
-    if (!emitted.ok()) {
-      diagnostics.add(DiagnosticKind::kMalformedFile, {}, {{"file", compiled->facts.display()}, {"problem", emitted.failure().message()}});
-      return false;
-    }
-    for (cpu::EmittedFile& file : *emitted) files.push_back(std::move(file));
+    for (cpu::EmittedFile& file : emit_model(*compiled, options, symbol)) files.push_back(std::move(file));
     symbols.push_back(symbol);
   }
   triples += (triples.empty() ? "" : ", ") + model.facts.arch + " / " + model.facts.stem + " / " + (options.quant.empty() ? "dense" : options.quant);
@@ -60,10 +55,7 @@ int build(const BuildArguments& arguments) {
   const auto registry = ModelRegistry::load(arguments.common.models, sources, diagnostics);
   if (!registry) return failed();
   const auto scope = parse_scope(arguments.scope, *registry, preset_names(arguments.common.presets), !arguments.configs.empty(), diagnostics);
-  const cpu::Profile* profile = arguments.profile == "native" ? native_profile() : cpu::find_profile(arguments.profile);
-  if (profile == nullptr) {
-    diagnostics.add(DiagnosticKind::kBadFlag, {}, {{"flag", "--profile"}, {"value", escape_for_message(arguments.profile)}, {"rule", "native or one of " + profile_names()}});
-  }
+  const cpu::Profile* profile = resolve_profile(arguments.profile, diagnostics);
   if (scope && scope->serve) diagnostics.add(DiagnosticKind::kNoServer, {}).suggest("leave `serve` out; `scr chat` is always there");
   if (!diagnostics.empty()) return failed();
   std::vector<cpu::EmittedFile> files;

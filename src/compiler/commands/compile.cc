@@ -42,7 +42,7 @@ Result<std::vector<cpu::EmittedFile>> sources_of(const CompileArguments& argumen
     (void)seen;
     return std::vector<cpu::EmittedFile>();
   }
-  TRY(std::vector<cpu::EmittedFile> files, emit_model(model, options, symbol_of(model.facts, options.quant)));
+  std::vector<cpu::EmittedFile> files = emit_model(model, options, symbol_of(model.facts, options.quant));
   files.push_back(cpu::emit_registry({symbol_of(model.facts, options.quant)}, false));
   return files;
 }

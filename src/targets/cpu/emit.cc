@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/check.h"
-#include "base/text.h"
 #include "targets/cpu/emit_kernel.h"
 #include "targets/cpu/emit_weights.h"
 #include "targets/cpu/kernels/steps.h"
@@ -92,7 +91,7 @@ class TapeEmitter {
     const TapeStep& step = tape_.steps[index];
     const TapeKernel& kernel = plan_.kernels[step.kernel];
     std::string operands;
-    if (kernel.kind == OpKind::kRowProgram || kernel.kind == OpKind::kEmbed || kernel.kind == OpKind::kSampleRows) {
+    if (step.work != Work::kUnits) {
       operands += "{Operand::kNumber, " + number(step.work == Work::kReplicated ? 1 : 0) + ", 0}, ";
     }
     for (size_t o = 0; o < step.operands.size(); ++o) {
@@ -123,8 +122,6 @@ std::string operand_text(const Operand& operand) {
   }
   return "{}";
 }
-
-std::string quote(const std::string& text) { return "\"" + escape_for_message(text, 400) + "\""; }
 
 std::string emit_variants(const Options& options, const std::string& symbol) {
   std::string text = "#include \"targets/cpu/kernels/steps.h\"\n\nnamespace scratchy::cpu {\n\nextern const GemmVariant " + symbol + "_variants[];\n\nconst GemmVariant " +
@@ -168,7 +165,7 @@ std::string emit_program(const EmitInput& input, const Options& options) {
   text += "\nsize_t scratch_bytes() { return " + scratch_expression(context) + "; }\n";
   const int32_t hidden = plan.hidden_value < 0 ? 0 : static_cast<int32_t>(plan.graph->type({plan.hidden_value}).row_elements());
   text += "\n}  // namespace\n}  // namespace scratchy::cpu\n\nnamespace scratchy {\n\nextern const CompiledProgram " + input.symbol + ";\nconst CompiledProgram " + input.symbol + " = {\n";
-  text += "    .arch = " + quote(input.arch) + ",\n    .stem = " + quote(input.stem) + ",\n    .quant = " + quote(input.quant) + ",\n    .profile = " + quote(std::string(options.profile->name)) + ",\n";
+  text += "    .arch = " + literal(input.arch) + ",\n    .stem = " + literal(input.stem) + ",\n    .quant = " + literal(input.quant) + ",\n    .profile = " + literal(std::string(options.profile->name)) + ",\n";
   text += "    .weight_plan = &cpu::kWeightPlan,\n    .packer = &cpu::kWeightPacker,\n    .buckets = cpu::kBuckets,\n    .bucket_count = " + number(static_cast<int64_t>(plan.tapes.size())) + ",\n";
   text += "    .weights = cpu::kWeights,\n    .weight_count = " + number(static_cast<int64_t>(plan.weights.size())) + ",\n    .page_bytes = " + number(plan.page_bytes) +
           ",\n    .state_bytes = " + number(plan.state_bytes) + ",\n    .scratch_bytes = static_cast<int64_t>(cpu::scratch_bytes()),\n    .vocab_size = " + number(input.vocab_size) +
@@ -195,9 +192,8 @@ PlanFacts plan_facts(const Options& options, int32_t max_tokens) {
   return facts;
 }
 
-Result<std::vector<EmittedFile>> emit(const EmitInput& input, const Options& options) {
-  return std::vector<EmittedFile>{{input.symbol + ".cc", emit_program(input, options)},
-                                  {input.symbol + "_variants.cc", emit_variants(options, input.symbol)}};
+std::vector<EmittedFile> emit(const EmitInput& input, const Options& options) {
+  return {{input.symbol + ".cc", emit_program(input, options)}, {input.symbol + "_variants.cc", emit_variants(options, input.symbol)}};
 }
 
 EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "checkpoint/weight_source.h"
 #include "plan/plan.h"
 #include "targets/cpu/options.h"
@@ -41,7 +40,7 @@ struct EmittedFile {
 // Facts for make_plan.
 PlanFacts plan_facts(const Options& options, int32_t max_tokens);
 
-Result<std::vector<EmittedFile>> emit(const EmitInput& input, const Options& options);
+std::vector<EmittedFile> emit(const EmitInput& input, const Options& options);
 
 // The file that lists the programs of a binary, and the commands it has beyond the ones of every scr.
 EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench);

@@ -112,11 +112,10 @@ void BodyEmitter::decide_inlining() {
     if (!is_elementwise(op.kind)) continue;
     for (const ValueId operand : op.operands) depth[value] = std::max(depth[value], inlined_[operand.index] ? depth[operand.index] + 1 : 1);
     inlined_[value] = uses[value] == 1 && !whole_reader[value] && depth[value] < kMaxInlineDepth;
-    // A view needs its operand in memory: the index of a reshape is linear.
   }
+  // A view needs its operand in memory: the index of a reshape is linear.
   for (const Op& op : body_.ops) {
-    if (op.kind == OpKind::kReshape && is_elementwise(body_.producer(op.operands[0]).kind)) inlined_[op.operands[0].index] = false;
-    if (op.kind == OpKind::kSlice && is_elementwise(body_.producer(op.operands[0]).kind)) inlined_[op.operands[0].index] = false;
+    if (is_view(op.kind) && is_elementwise(body_.producer(op.operands[0]).kind)) inlined_[op.operands[0].index] = false;
   }
 }
 
@@ -131,12 +130,16 @@ void BodyEmitter::place_results() {
   }
 }
 
-std::string BodyEmitter::buffer(ValueId value) const {
-  const Op& op = body_.producer(value);
-  if (op.kind == OpKind::kReshape) return buffer(op.operands[0]);
+const std::string* BodyEmitter::find_buffer(ValueId value) const {
+  while (body_.producer(value).kind == OpKind::kReshape) value = body_.producer(value).operands[0];
   const auto found = buffers_.find(value);
-  SCRATCHY_CHECK(found != buffers_.end(), "no array for a value of " + std::string(info(op.kind).name));
-  return found->second;
+  return found == buffers_.end() ? nullptr : &found->second;
+}
+
+std::string BodyEmitter::buffer(ValueId value) const {
+  const std::string* found = find_buffer(value);
+  SCRATCHY_CHECK(found != nullptr, "no array for a value of " + std::string(info(body_.producer(value).kind).name));
+  return *found;
 }
 
 std::string BodyEmitter::declare(ValueId value) {
@@ -184,20 +187,11 @@ std::string BodyEmitter::at(ValueId value, Index index) const {
     Index inner;
     const std::vector<int64_t> source = dims(op.operands[0]);
     const Op& producer = body_.producer(op.operands[0]);
-    if (producer.kind == OpKind::kSlice) {  // back to an index of the sliced shape
+    if (is_view(producer.kind)) {  // back to an index of the viewed shape
       int64_t stride = elements(op.operands[0]);
       for (const int64_t d : source) {
         stride /= d;
         inner.push_back(d == 1 ? "0" : "((" + offset + ") / " + number(stride) + " % " + number(d) + ")");
-      }
-      return at(op.operands[0], std::move(inner));
-    }
-    if (producer.kind == OpKind::kReshape) {
-      inner.assign(source.size(), "0");
-      int64_t stride = elements(op.operands[0]);
-      for (size_t d = 0; d < source.size(); ++d) {
-        stride /= source[d];
-        if (source[d] != 1) inner[d] = "((" + offset + ") / " + number(stride) + " % " + number(source[d]) + ")";
       }
       return at(op.operands[0], std::move(inner));
     }
@@ -206,7 +200,7 @@ std::string BodyEmitter::at(ValueId value, Index index) const {
     return buffer(op.operands[0]) + "[" + offset + "]";
   }
   if (inlined_[value.index]) {
-    const auto operand = [&](size_t i) { return operand_at(op.operands[i], op, index); };
+    const auto operand = [&](size_t i) { return operand_at(op.operands[i], index); };
     if (op.kind == OpKind::kOuter) return binary(op.kind, at(op.operands[0], {index[0]}), at(op.operands[1], {index[1]}));
     if (op.kind == OpKind::kSelect) return "(" + operand(0) + " != 0 ? " + operand(1) + " : " + operand(2) + ")";
     if (info(op.kind).group == OpGroup::kUnary) return "math::" + std::string(info(op.kind).spelling) + "(" + operand(0) + ")";
@@ -217,9 +211,8 @@ std::string BodyEmitter::at(ValueId value, Index index) const {
 }
 
 // The operand's element for an index of the op's result: dims align at the last axis, dims of 1 repeat.
-std::string BodyEmitter::operand_at(ValueId operand, const Op& op, const Index& index) const {
+std::string BodyEmitter::operand_at(ValueId operand, const Index& index) const {
   const std::vector<int64_t> own = dims(operand);
-  (void)op;
   Index inner(own.size(), "0");
   for (size_t d = 0; d < own.size(); ++d) {
     const size_t from_end = own.size() - d;
@@ -266,7 +259,7 @@ void BodyEmitter::emit_elementwise(const Op& op) {
   Index index;
   const std::string head = loops(dims(result), index);
   const std::string target = declare(result);
-  const auto operand = [&](size_t i) { return operand_at(op.operands[i], op, index); };
+  const auto operand = [&](size_t i) { return operand_at(op.operands[i], index); };
   std::string value;
   if (op.kind == OpKind::kSelect) {
     value = operand(0) + " != 0 ? " + operand(1) + " : " + operand(2);
@@ -323,7 +316,7 @@ void BodyEmitter::emit_concat(const Op& op) {
     part.back() = dims(operand).back();
     Index index;
     const std::string head = loops(part, index);
-    const std::string value = operand_at(operand, op, index);
+    const std::string value = operand_at(operand, index);
     index.back() = parenthesize(index.back() + " + " + number(begin));
     line(head + array + "[" + linear(index, shape) + "] = " + value + ";");
     begin += part.back();
@@ -432,14 +425,14 @@ void BodyEmitter::copy_results() {
       const std::vector<int64_t> shape = dims(source);
       const int64_t width = shape.back(), groups = elements(source) / width;
       std::string array;
-      if (inlined_[source.index]) {
+      if (const std::string* held = find_buffer(source)) {
+        array = *held;
+      } else {
         array = "p" + number(value.index);
         declarations_ += "  alignas(64) float " + array + "[" + number(elements(source)) + "];\n";
         Index index;
         const std::string head = loops(shape, index);
         line(head + array + "[" + linear(index, shape) + "] = " + at(source, index) + ";");
-      } else {
-        array = buffer(source);
       }
       line("prepare_rows<kPrepared, " + number(width) + ", " + number(groups) + ">(" + array + ", " + results_[i].pointer + ");");
       continue;

@@ -56,8 +56,9 @@ class BodyEmitter {
 
   // The element of `value` at `index` as an expression.
   std::string at(ValueId value, Index index) const;
-  std::string operand_at(ValueId operand, const Op& op, const Index& index) const;
-  // The array that holds `value`, and the declaration of one that does not exist yet.
+  std::string operand_at(ValueId operand, const Index& index) const;
+  // The array that holds `value`, null for none; the same where there must be one; the declaration of a new one.
+  const std::string* find_buffer(ValueId value) const;
   std::string buffer(ValueId value) const;
   std::string declare(ValueId value);
   std::string constant_array(ValueId value);

@@ -1,6 +1,7 @@
 #include "targets/cpu/emit_kernel.h"
 
 #include "base/check.h"
+#include "base/text.h"
 #include "targets/cpu/emit_body.h"
 #include "targets/cpu/kernels/steps.h"
 
@@ -34,7 +35,7 @@ std::string attention_shape(const KernelContext& context, const TapeKernel& kern
          plane_text(context, step.operands[1]) + ", " + plane_text(context, step.operands[2]) + "}";
 }
 
-// Whether the operand is a value that one thread's row programs or prepares left behind.
+// The first row of a slot operand, by the type of its elements.
 std::string pointer(const std::string& operand, const Type& type) {
   if (type.element == ElementType::kI32) return "reinterpret_cast<int32_t*>(f.rows(" + operand + "))";
   return "f.floats(" + operand + ")";
@@ -124,7 +125,7 @@ std::string emit_kernel(const KernelContext& context, size_t index) {
   const TapeKernel& kernel = plan.kernels[index];
   const TapeStep& step = example_step(plan, index);
   const std::string name = "k" + number(static_cast<int64_t>(index));
-  const std::string place = "// " + std::string(info(kernel.kind).spelling) + "  " + to_string(step.span) + "\n";
+  const std::string place = "// " + std::string(info(kernel.kind).spelling) + "  " + escape_for_message(to_string(step.span), 400) + "\n";
   const auto& in = kernel.operand_types;
   const auto& out = kernel.result_types;
   const Attributes& a = kernel.attributes;

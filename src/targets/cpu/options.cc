@@ -61,6 +61,12 @@ bool has_width(const QuantSection& section, PackForm form) {
   return std::any_of(section.modules.begin(), section.modules.end(), [&](const auto& module) { return module.second && same(*module.second); });
 }
 
+// Whether a GGUF file of these forms, empty for any, has matrices of this layout.
+bool may_hold(const std::vector<QuantForm>& gguf_forms, PackForm form) {
+  const auto is_form = [&](QuantForm published) { return quant_form_name(published) == pack_form_name(form); };
+  return gguf_forms.empty() || std::any_of(gguf_forms.begin(), gguf_forms.end(), is_form);
+}
+
 bool states_widths(const QuantSection& section) {
   const QuantMethod m = section.method;
   return !section.widths.empty() && (m == QuantMethod::kAwq || m == QuantMethod::kGptq || m == QuantMethod::kCtInt || m == QuantMethod::kMlxAffine) && section.bits_overrides.empty();
@@ -73,12 +79,11 @@ std::vector<VariantChoice> variants_for(const QuantSection& section, const std::
   const bool gguf = section.method == QuantMethod::kGguf;
   for (const PackForm form : forms_of(section.method)) {
     if (states_widths(section) && !has_width(section, form)) continue;
-    const auto is_form = [&](QuantForm published) { return quant_form_name(published) == pack_form_name(form); };
-    if (gguf && !gguf_forms.empty() && std::none_of(gguf_forms.begin(), gguf_forms.end(), is_form)) continue;
+    if (gguf && !may_hold(gguf_forms, form)) continue;
     variants.push_back({form, gguf ? Act::kQ8 : Act::kF32});
   }
   // Products of two bf16 where the whole file is rounded that far anyway; beside finer quantised forms f32 is kept.
-  if (profile.bf16_dot && (gguf || section.empty())) variants.push_back({PackForm::kBF16, Act::kBF16});
+  if (profile.bf16_dot && (gguf ? may_hold(gguf_forms, PackForm::kBF16) : section.empty())) variants.push_back({PackForm::kBF16, Act::kBF16});
   variants.push_back({PackForm::kBF16, Act::kF32});
   variants.push_back({PackForm::kF16, Act::kF32});
   variants.push_back({PackForm::kF32, Act::kF32});

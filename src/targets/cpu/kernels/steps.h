@@ -13,11 +13,8 @@
 
 namespace scratchy::cpu {
 
-// Floats from row to row of a slot of `elements` a row.
 // Rows of the largest bucket: bounds the row lists of grouped products.
 inline constexpr int kMaxBucketRows = 8192;
-
-constexpr int64_t row_stride(int64_t elements) { return (elements + 15) / 16 * 16; }
 
 // The rows a thread does of a step that splits by row.
 inline Share row_share(const Frame& frame, const Operand& replicated, bool sampled) {
