@@ -91,7 +91,7 @@ Status bench_latency(const LatencyOptions& options) {
   TRY(const CompiledProgram* program, Model::select(checkpoint, 0));
   ModelOptions model_options;
   model_options.threads = options.threads;
-  model_options.weights.cache_dir = user_cache_dir().empty() ? std::filesystem::path() : user_cache_dir() / "packs";
+  model_options.weights.cache_dir = user_pack_dir();
   TRY(const std::unique_ptr<Model> model, Model::load(*program, checkpoint, model_options));
   const std::vector<int32_t> prompt = spread_ids(options.prompt, program->vocab_size);
   std::vector<double> prompt_seconds;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/check_processor.h"
 #include "base/text.h"
-#include "runtime/check_processor.h"
 
 namespace scratchy::cli {
 namespace {
@@ -74,7 +74,7 @@ Result<OpenedModel> open_model(const std::string& path, const OpenOptions& optio
   model_options.threads = options.threads;
   model_options.max_context = options.max_context;
   model_options.weights.progress = show_progress();
-  if (!user_cache_dir().empty()) model_options.weights.cache_dir = user_cache_dir() / "packs";
+  model_options.weights.cache_dir = user_pack_dir();
   Result<std::unique_ptr<Model>> model = Model::load(*program, *checkpoint, model_options);
   reader.join();
   if (!model.ok()) return std::move(model).failure();

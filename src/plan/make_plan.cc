@@ -31,7 +31,7 @@ Plan make_plan(std::shared_ptr<const Graph> graph, const PlanFacts& facts) {
     divide_work(tape, plan, tokens <= facts.replicate_up_to);
     place_barriers(tape, plan);
     assign_slots(tape, plan, facts);
-    reroll(tape, plan);
+    reroll(tape);
     plan.tapes.push_back(std::move(tape));
   }
   return plan;

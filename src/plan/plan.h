@@ -123,7 +123,7 @@ void lay_out_pages(Plan& plan, const PlanFacts& facts);             // planes an
 void divide_work(Tape& tape, const Plan& plan, bool replicate);     // Work of each step
 void place_barriers(Tape& tape, const Plan& plan);
 void assign_slots(Tape& tape, const Plan& plan, const PlanFacts& facts);
-void reroll(Tape& tape, const Plan& plan);
+void reroll(Tape& tape);
 
 // Checks that hold for every planned tape: operands written before read, no two live slots overlap, a barrier between a
 // write and another thread's read, the rolled tape equal to the unrolled one. Empty when all hold.

@@ -18,7 +18,7 @@ bool is_table(TapeOperand::Kind kind) {
 
 class LoopFinder {
  public:
-  LoopFinder(const Tape& tape) : tape_(tape) {}
+  explicit LoopFinder(const Tape& tape) : tape_(tape) {}
 
   // Segments of steps [begin, end), in order.
   void split(int32_t begin, int32_t end, std::vector<TapeSegment>& segments) const {
@@ -96,8 +96,7 @@ class LoopFinder {
 
 }  // namespace
 
-void reroll(Tape& tape, const Plan& plan) {
-  (void)plan;
+void reroll(Tape& tape) {
   tape.segments.clear();
   LoopFinder(tape).split(0, static_cast<int32_t>(tape.steps.size()), tape.segments);
 }

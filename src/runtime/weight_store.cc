@@ -65,6 +65,11 @@ std::filesystem::path user_cache_dir() {
   return {};
 }
 
+std::filesystem::path user_pack_dir() {
+  const std::filesystem::path cache = user_cache_dir();
+  return cache.empty() ? cache : cache / "packs";
+}
+
 Result<WeightStore> WeightStore::open(const CompiledProgram& program, const Checkpoint& checkpoint, const Options& options) {
   WeightStore store;
   const std::string key = pack_key(program, checkpoint);

@@ -52,4 +52,7 @@ class WeightStore {
 // $XDG_CACHE_HOME/scratchy, or ~/.cache/scratchy; empty when neither variable is set.
 std::filesystem::path user_cache_dir();
 
+// Where packs are kept: a folder of it, empty as well when there is none.
+std::filesystem::path user_pack_dir();
+
 }  // namespace scratchy
