@@ -52,11 +52,11 @@ class ScopeParser {
 
   void model(const std::string& name) {
     bool found = false;
-    std::vector<std::string> known = {"model/all"};
+    std::vector<std::string> known = {"all"};
     for (const ArchDecl& arch : registry_.architectures()) {
-      known.push_back("model/" + arch.name);
+      known.push_back(arch.name);
       for (const std::string& stem : arch.stems) {
-        known.push_back("model/" + stem);
+        known.push_back(stem);
         if (name != "all" && name != arch.name && name != stem) continue;
         add(arch, stem);
         found = true;
@@ -64,7 +64,11 @@ class ScopeParser {
     }
     if (found) return;
     model_failed_ = true;
-    suggest(diagnostics_.add(DiagnosticKind::kUnknownModel, {}, {{"name", escape_for_message(name)}}), "model/" + name, known);
+    Diagnostic& diagnostic = diagnostics_.add(DiagnosticKind::kUnknownModel, {}, {{"name", escape_for_message(name)}});
+    // A name cut short is likelier than a slip in it: `smollm2` of smollm2-135m.
+    auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& one) { return name.size() > 2 && one.starts_with(name); });
+    if (meant == known.end()) meant = std::find(known.begin(), known.end(), nearest_name(name, known).value_or(""));
+    if (meant != known.end()) diagnostic.suggest("did you mean `model/" + *meant + "`?");
   }
 
   void quant(const std::string& name) {

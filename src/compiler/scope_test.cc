@@ -79,6 +79,8 @@ TEST_F(ScopeTest, AnUnknownModelIsNamedOnceWithTheNearest) {
   EXPECT_EQ(diagnostics_.size(), 1U);
 }
 
+TEST_F(ScopeTest, AModelCutShortIsNamedInFull) { EXPECT_THAT(mistakes("cpu,model/smollm"), HasSubstr("did you mean `model/smollm2-135m`?")); }
+
 TEST_F(ScopeTest, AnUnknownPresetIsNamedWithTheNearest) { EXPECT_THAT(mistakes("cpu,model/smollm2-135m,quant/nvpf4"), HasSubstr("did you mean `nvfp4`?")); }
 
 TEST_F(ScopeTest, AnUnknownWordIsNamedWithTheNearest) {
