@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/load_matrix.h"
-#include "checkpoint/scratch_folder_test_util.h"
+#include "testing/scratch_folder.h"
 
 namespace scratchy {
 namespace {
@@ -189,7 +189,7 @@ TEST(Gguf, DuplicateAndLongTensorNamesAreRefused_G19) {
   EXPECT_THAT(with_tensor(info("", {8}, 0, 0)), HasSubstr("empty or not UTF-8"));
 }
 
-class GgufFile : public ScratchFolder {
+class GgufFile : public testing::ScratchFolder {
  protected:
   std::string open(const std::string& name) {
     const auto checkpoint = Checkpoint::open(path(name));

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "checkpoint/safetensors.h"
-#include "checkpoint/scratch_folder_test_util.h"
 #include "testing/goldens.h"
+#include "testing/scratch_folder.h"
 
 namespace scratchy {
 namespace {
@@ -128,7 +128,7 @@ TEST(LoadMatrix, BlocksOfEveryGgufTypeMatchTheReferenceDecoder) {
 }
 
 // A folder with one tensor set and a config, for refusals.
-class OneModule : public ScratchFolder {
+class OneModule : public testing::ScratchFolder {
  protected:
   std::string load(const std::vector<TensorToWrite>& tensors, const std::string& config, MatrixShape shape) {
     write("config.json", config);

@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/load_matrix.h"
-#include "checkpoint/scratch_folder_test_util.h"
+#include "testing/scratch_folder.h"
 
 namespace scratchy {
 namespace {
@@ -30,7 +30,7 @@ std::string tensor(const std::string& name, const std::string& dtype, const std:
   return "\"" + name + "\":{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
 }
 
-class Safetensors : public ScratchFolder {
+class Safetensors : public testing::ScratchFolder {
  protected:
   // "accepted" or what the refusal says, of a file with these bytes.
   std::string read(std::string_view content) {

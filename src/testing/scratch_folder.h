@@ -1,14 +1,15 @@
-// A temporary folder for tests that read hostile files.
+// A temporary folder for tests that read files of their own, hostile ones too.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
 
-namespace scratchy {
+namespace scratchy::testing {
 
 class ScratchFolder : public ::testing::Test {
  protected:
@@ -32,4 +33,4 @@ class ScratchFolder : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-}  // namespace scratchy
+}  // namespace scratchy::testing
