@@ -17,6 +17,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   latency->add_option("--depth", options->depths, "tokens of history before decoding, separated by commas")->delimiter(',')->check(CLI::NonNegativeNumber);
   latency->add_option("--threads", options->threads, "threads")->check(CLI::Range(1, 1024));
   latency->add_option("--repeats", options->repeats, "timed prompts; the median counts")->check(CLI::Range(1, 100));
+  latency->add_option("--profile", options->profile, "write what each step of the prompt's and the first depth's tape takes, for `scratchyc explain --measured`");
   latency->add_flag("--json", options->json, "one JSON object");
   latency->callback([options, &exit_code] {
     const Status done = bench_latency(*options);

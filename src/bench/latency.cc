@@ -52,20 +52,46 @@ struct DecodeTimes {
   std::vector<double> seconds;  // of each token
 };
 
-// Tokens one by one behind `depth` tokens of history.
-Result<DecodeTimes> time_decode(Model& model, int depth, int count) {
+// Tokens one by one behind `depth` tokens of history; the first warms up. `profile` gets the times of their steps.
+Result<DecodeTimes> time_decode(Model& model, int depth, int count, std::vector<StepTime>* profile = nullptr) {
   DecodeTimes times{depth, {}};
   const int32_t sequence = model.add_sequence();
   const std::vector<int32_t> ids = spread_ids(depth + count + 1, model.program().vocab_size);
   if (depth > 0) TRY_STATUS(model.run(sequence, std::span(ids).first(static_cast<size_t>(depth)), 0, 0, [](const float*, const float*) {}));
   for (int i = 0; i <= count; ++i) {
+    if (i == 1) model.time_steps(profile);
     const StepPart part{sequence, std::span(ids).subspan(static_cast<size_t>(depth + i), 1), 1};
     const double begin = now();
     TRY([[maybe_unused]] const Executor::Output output, model.step({&part, 1}));
-    if (i > 0) times.seconds.push_back(now() - begin);  // the first token warms up
+    if (i > 0) times.seconds.push_back(now() - begin);
   }
+  model.time_steps(nullptr);
   model.remove_sequence(sequence);
   return times;
+}
+
+// What the steps of one tape take, the mean of `runs` runs.
+nlohmann::ordered_json profile_of(const std::vector<StepTime>& times, int rows, int depth, int runs) {
+  nlohmann::ordered_json out = {{"rows", rows}, {"depth", depth}, {"steps", nlohmann::ordered_json::array()}};
+  for (const StepTime& time : times) out["steps"].push_back({{"wait_s", time.wait_s / runs}, {"kernel_s", time.kernel_s / runs}});
+  return out;
+}
+
+// One prompt's chunk and tokens behind `depth`, run again with the clock on: it costs tens of nanoseconds a step.
+Status write_profile(Model& model, const std::vector<int32_t>& prompt, int depth, const LatencyOptions& options) {
+  std::vector<StepTime> decode_times, prompt_times;
+  TRY([[maybe_unused]] const DecodeTimes decode, time_decode(model, depth, options.generate, &decode_times));
+  const auto rows = std::min(prompt.size(), static_cast<size_t>(model.max_tokens()));
+  const std::vector<int32_t> chunk(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(rows));
+  model.time_steps(&prompt_times);
+  for (int i = 0; i < options.repeats; ++i) {
+    TRY([[maybe_unused]] const double seconds, time_prompt(model, chunk));
+  }
+  model.time_steps(nullptr);
+  nlohmann::ordered_json out = {{"arch", model.program().arch}, {"stem", model.program().stem}, {"quant", model.program().quant}, {"threads", model.threads()}};
+  out["decode"] = profile_of(decode_times, 1, depth, options.generate);
+  out["prompt"] = profile_of(prompt_times, static_cast<int>(rows), 0, options.repeats);
+  return write_file_atomically(options.profile, out.dump(1) + "\n");
 }
 
 size_t peak_rss_bytes() {
@@ -105,6 +131,7 @@ Status bench_latency(const LatencyOptions& options) {
     decodes.push_back(std::move(times));
   }
   const size_t rss = peak_rss_bytes();
+  if (!options.profile.empty()) TRY_STATUS(write_profile(*model, prompt, options.depths.front(), options));
   Team team(model->threads());
   const double bandwidth = read_bandwidth(team);
   const double bytes_a_position = static_cast<double>(program->page_bytes) / kPageTokens;

@@ -13,6 +13,7 @@ struct LatencyOptions {
   int prompt = 512, generate = 64, threads = 0, repeats = 3;
   std::vector<int> depths = {0};
   bool json = false;
+  std::string profile;  // file for the times of steps; empty: none are taken
 };
 
 // Prints a table, or one JSON object, to standard output.

@@ -14,6 +14,7 @@ struct Line {
   bool barrier = false;
   StepCost cost;  // of one turn
   double seconds = 0;
+  MeasuredStep measured;  // of all turns
 };
 
 std::string formatted(const char* format, double value) {
@@ -58,7 +59,8 @@ std::string what_it_is(const TapeKernel& kernel) {
   return out;
 }
 
-std::vector<Line> lines_of(const CostInput& input, const MachineRate& rate) {
+std::vector<Line> lines_of(const ExplainedTape& tape, const MachineRate& rate) {
+  const CostInput& input = tape.input;
   std::vector<Line> lines;
   for (const TapeSegment& segment : input.tape->segments) {
     for (int32_t s = 0; s < segment.step_count; ++s) {
@@ -66,6 +68,7 @@ std::vector<Line> lines_of(const CostInput& input, const MachineRate& rate) {
       Line line{.what = what_it_is(input.plan->kernels[static_cast<size_t>(step.kernel)]), .reads = what_it_reads(*input.plan, step), .place = to_string(step.span), .repeat = segment.repeat, .barrier = step.barrier};
       line.cost = step_cost(input, step);
       line.seconds = predicted_seconds(line.cost, step.barrier, rate);
+      if (!tape.measured.empty()) line.measured = tape.measured[lines.size()];
       lines.push_back(std::move(line));
     }
   }
@@ -82,12 +85,25 @@ Line total_of(const std::vector<Line>& lines) {
     total.cost.row_bytes += n * line.cost.row_bytes;
     total.cost.operations += n * line.cost.operations;
     total.seconds += n * line.seconds;
+    total.measured.wait_s += line.measured.wait_s;
+    total.measured.kernel_s += line.measured.kernel_s;
   }
   return total;
 }
 
-std::vector<std::string> cells_of(const Line& line) {
-  return {amount(line.cost.weight_bytes, "B"), amount(line.cost.cache_bytes, "B"), amount(line.cost.row_bytes, "B"), amount(line.cost.operations, ""), formatted("%.2f us", line.seconds * line.repeat * 1e6)};
+std::string microseconds(double seconds) { return formatted("%.2f us", seconds * 1e6); }
+
+std::vector<std::string> headings(bool measured) {
+  std::vector<std::string> out = {"weights", "caches", "rows", "multiplies", "predicted"};
+  if (measured) out.insert(out.end(), {"measured", "waiting"});
+  return out;
+}
+
+// Times are of all turns.
+std::vector<std::string> cells_of(const Line& line, bool measured) {
+  std::vector<std::string> out = {amount(line.cost.weight_bytes, "B"), amount(line.cost.cache_bytes, "B"), amount(line.cost.row_bytes, "B"), amount(line.cost.operations, ""), microseconds(line.seconds * line.repeat)};
+  if (measured) out.insert(out.end(), {microseconds(line.measured.kernel_s), microseconds(line.measured.wait_s)});
+  return out;
 }
 
 std::string rate_text(const MachineRate& rate) {
@@ -95,7 +111,9 @@ std::string rate_text(const MachineRate& rate) {
 }
 
 std::string summary(const ExplainedTape& tape, const Line& total) {
-  return "predicted " + formatted("%.3f ms", total.seconds * 1e3) + formatted(" (%.1f tokens/s)", static_cast<double>(tape.input.rows) / total.seconds) + ", arena " +
+  const auto time = [&](double seconds) { return formatted("%.3f ms", seconds * 1e3) + formatted(" (%.1f tokens/s)", static_cast<double>(tape.input.rows) / seconds); };
+  const std::string measured = tape.measured.empty() ? "" : ", measured " + time(total.measured.kernel_s + total.measured.wait_s);
+  return "predicted " + time(total.seconds) + measured + ", arena " +
          with_thousands(static_cast<uint64_t>(tape.input.tape->shared_row_bytes)) + " shared + " + with_thousands(static_cast<uint64_t>(tape.input.tape->local_row_bytes)) + " local bytes a row";
 }
 
@@ -153,11 +171,14 @@ std::string html_row(const std::string& tag, const std::vector<std::string>& cel
   return out + "</tr>\n";
 }
 
-std::string html_table(const std::vector<Line>& lines, const Line& total) {
-  std::string out = "<table>\n" + html_row("th", {"turns", "barrier", "step", "weights", "caches", "rows", "multiply-adds", "all turns", "reads", "text"});
-  const auto row = [](const std::string& turns, const Line& line) {
-    std::vector<std::string> cells = {turns, line.barrier ? "|" : "", line.what};
-    for (std::string& cell : cells_of(line)) cells.push_back(std::move(cell));
+std::string html_table(const std::vector<Line>& lines, const Line& total, bool measured) {
+  std::vector<std::string> head = {"step", "barrier", "turns"};
+  for (std::string& heading : headings(measured)) head.push_back(std::move(heading));
+  head.insert(head.end(), {"reads", "text"});
+  std::string out = "<table>\n" + html_row("th", head);
+  const auto row = [&](const std::string& turns, const Line& line) {
+    std::vector<std::string> cells = {line.what, line.barrier ? "|" : "", turns};
+    for (std::string& cell : cells_of(line, measured)) cells.push_back(std::move(cell));
     cells.push_back(line.reads);
     cells.push_back(line.place);
     return html_row("td", cells);
@@ -171,7 +192,7 @@ std::string html_table(const std::vector<Line>& lines, const Line& total) {
 
 constexpr const char* kStyle =
     "body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse;font-size:12px}"
-    "td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}td:nth-child(3),td:nth-child(9),td:nth-child(10){text-align:left}"
+    "td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}td:first-child,td:nth-last-child(-n+2){text-align:left}"
     "svg{width:100%;height:22em;background:#f6f6f6;border:1px solid #ccc}rect{stroke:#fff;stroke-width:.3;vector-effect:non-scaling-stroke}"
     "line{stroke:#bbb;stroke-width:1;vector-effect:non-scaling-stroke}";
 
@@ -180,11 +201,12 @@ constexpr const char* kStyle =
 std::string explain_text(const Explanation& explanation) {
   std::string out = explanation.model + "\nmachine: " + rate_text(explanation.rate) + "\n";
   for (const ExplainedTape& tape : explanation.tapes) {
-    const std::vector<Line> lines = lines_of(tape.input, explanation.rate);
+    const bool measured = !tape.measured.empty();
+    const std::vector<Line> lines = lines_of(tape, explanation.rate);
     const Line total = total_of(lines);
-    out += "\n" + tape.title + ": " + summary(tape, total) + "\n" + text_row("turns", false, "step (| = barrier before it)", {"weights", "caches", "rows", "multiplies", "all turns"}, "reads");
-    for (const Line& line : lines) out += text_row(std::to_string(line.repeat), line.barrier, line.what, cells_of(line), line.reads + "  " + line.place);
-    out += text_row("", false, "all steps", cells_of(total), "");
+    out += "\n" + tape.title + ": " + summary(tape, total) + "\n" + text_row("turns", false, "step (| = barrier before it)", headings(measured), "reads");
+    for (const Line& line : lines) out += text_row(std::to_string(line.repeat), line.barrier, line.what, cells_of(line, measured), line.reads + "  " + line.place);
+    out += text_row("", false, "all steps", cells_of(total, measured), "");
   }
   return out;
 }
@@ -193,9 +215,10 @@ std::string explain_html(const Explanation& explanation) {
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escaped(explanation.model) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
                     escaped(explanation.model) + "</h1>\n<p>" + escaped(rate_text(explanation.rate)) + "</p>\n";
   for (const ExplainedTape& tape : explanation.tapes) {
-    const std::vector<Line> lines = lines_of(tape.input, explanation.rate);
+    const bool measured = !tape.measured.empty();
+    const std::vector<Line> lines = lines_of(tape, explanation.rate);
     const Line total = total_of(lines);
-    out += "<h2>" + escaped(tape.title) + "</h2>\n<p>" + escaped(summary(tape, total)) + "</p>\n" + html_table(lines, total);
+    out += "<h2>" + escaped(tape.title) + "</h2>\n<p>" + escaped(summary(tape, total)) + "</p>\n" + html_table(lines, total, measured);
     for (const bool local : {false, true}) out += arena_map(*tape.input.plan, *tape.input.tape, local);
   }
   return out + "</body></html>\n";

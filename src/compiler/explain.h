@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/step_cost.h"
+#include "compiler/step_profile.h"
 
 namespace scratchy {
 
@@ -12,6 +13,7 @@ namespace scratchy {
 struct ExplainedTape {
   std::string title;  // "decode, 1 row after 1024 positions"
   CostInput input;
+  std::vector<MeasuredStep> measured;  // of each step of the tape, or empty
 };
 
 struct Explanation {

@@ -1,6 +1,7 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/check.h"
 
@@ -36,6 +37,29 @@ void Executor::walk(const Bucket& bucket, Frame frame) const {
   }
 }
 
+void Executor::walk_timed(const Bucket& bucket, Frame frame, std::vector<StepTime>& times) const {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+  size_t first = 0;
+  for (int32_t s = 0; s < bucket.segment_count; ++s) {
+    const Segment& segment = bucket.segments[s];
+    times.resize(std::max(times.size(), first + static_cast<size_t>(segment.step_count)));
+    for (frame.turn = 0; frame.turn < segment.repeat; ++frame.turn) {
+      for (int32_t i = 0; i < segment.step_count; ++i) {
+        const StepRecord& step = segment.steps[i];
+        StepTime& time = times[first + static_cast<size_t>(i)];
+        const Clock::time_point begin = Clock::now();
+        if (step.barrier) team_->barrier().wait();
+        const Clock::time_point ready = Clock::now();
+        step.kernel(frame, step.operands);
+        time.wait_s += seconds(ready - begin);
+        time.kernel_s += seconds(Clock::now() - ready);
+      }
+    }
+    first += static_cast<size_t>(segment.step_count);
+  }
+}
+
 Executor::Output Executor::run(const Batch& batch, KvPool kv, std::byte* states) {
   const Bucket* bucket = program_->buckets;
   while (bucket->max_tokens < batch.token_count) ++bucket;
@@ -54,6 +78,7 @@ Executor::Output Executor::run(const Batch& batch, KvPool kv, std::byte* states)
     Frame own = frame;
     own.thread = thread;
     own.local = local_[thread].data();
+    if (times_ != nullptr && thread == 0) return walk_timed(*bucket, own, *times_);
     walk(*bucket, own);
   });
   frame.local = local_[0].data();

@@ -59,6 +59,9 @@ class Model {
   // a sequence would pass max_context, or there are more tokens than max_tokens; nothing has changed then.
   Result<Executor::Output> step(std::span<const StepPart> parts);
 
+  // Executor::time_steps.
+  void time_steps(std::vector<StepTime>* times) { executor_->time_steps(times); }
+
   // Runs a prompt in chunks (of at most `chunk` tokens, 0 = max_tokens), and gives each row of the logits of its last
   // `output_count` tokens to `take`, in order. The other sequences are not touched.
   Status run(int32_t sequence, std::span<const int32_t> tokens, int32_t output_count, int32_t chunk,

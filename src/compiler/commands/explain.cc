@@ -15,7 +15,7 @@ namespace {
 struct ExplainArguments {
   ModelFlags model;
   std::string scope;
-  std::filesystem::path html;
+  std::filesystem::path html, measured;
   double bandwidth = 80, multiply_rate = 400;
   int depth = 1024, prompt = 256;
 };
@@ -37,6 +37,30 @@ bool apply_scope(const ExplainArguments& arguments, const ModelRegistry& registr
   return true;
 }
 
+ExplainedTape decode_tape(const Plan& plan, const std::vector<double>& bytes, int64_t depth) {
+  return {"decode, 1 row after " + std::to_string(depth) + " positions", {&plan, &plan.tapes.front(), bytes, 1, depth}, {}};
+}
+
+// The tape that serves so many rows.
+ExplainedTape prompt_tape(const Plan& plan, const std::vector<double>& bytes, int64_t rows) {
+  const Tape* tape = plan.tapes.data();
+  while (tape->max_tokens < rows && tape != &plan.tapes.back()) ++tape;
+  rows = std::min<int64_t>(rows, tape->max_tokens);
+  return {"prompt, " + std::to_string(rows) + " rows", {&plan, tape, bytes, rows, 0}, {}};
+}
+
+// A Failure when the profile is of another tape.
+Status add_measured(ExplainedTape& tape, const MeasuredTape& measured) {
+  size_t count = 0;
+  for (const TapeSegment& segment : tape.input.tape->segments) count += static_cast<size_t>(segment.step_count);
+  if (measured.steps.size() != count) {
+    return Failure("the profile has " + std::to_string(measured.steps.size()) + " steps where this model's tape has " + std::to_string(count) +
+                   ": it was measured on another program; give explain the flags that `scr` was built with");
+  }
+  tape.measured = measured.steps;
+  return Done{};
+}
+
 Explanation explanation_of(const ExplainArguments& arguments, const OptimizedModel& model, const Plan& plan, const ModelSource& source) {
   const ModelSize size = model_size(model, source.section);
   std::vector<double> bytes;
@@ -50,13 +74,20 @@ Explanation explanation_of(const ExplainArguments& arguments, const OptimizedMod
   out.model = model.facts.display() + ", " + (source.quant.empty() ? "dense" : source.quant);
   out.rate.bytes_per_s = arguments.bandwidth * 1e9;
   out.rate.multiplies_per_s = arguments.multiply_rate * 1e9;
-  const int64_t prompt = std::min<int64_t>(arguments.prompt, plan.tapes.back().max_tokens);
-  out.tapes.push_back({"decode, 1 row after " + std::to_string(arguments.depth) + " positions", {&plan, &plan.tapes.front(), bytes, 1, arguments.depth}});
-  out.tapes.push_back({"prompt, " + std::to_string(prompt) + " rows", {&plan, &plan.tapes.back(), bytes, prompt, 0}});
+  out.tapes.push_back(decode_tape(plan, bytes, arguments.depth));
+  out.tapes.push_back(prompt_tape(plan, bytes, arguments.prompt));
   return out;
 }
 
-int explain(const ExplainArguments& arguments) {
+int explain(ExplainArguments arguments) {
+  std::optional<StepProfile> profile;
+  if (!arguments.measured.empty()) {
+    Result<StepProfile> read = read_step_profile(arguments.measured);
+    if (!read.ok()) return report(read.failure());
+    profile = std::move(read.value());
+    arguments.depth = static_cast<int>(profile->decode.depth);
+    arguments.prompt = static_cast<int>(profile->prompt.rows);
+  }
   SourceSet sources;
   Diagnostics diagnostics;
   ModelFlags flags = arguments.model;
@@ -67,7 +98,13 @@ int explain(const ExplainArguments& arguments) {
   const auto model = options ? optimize_model(*selected->arch, selected->program, selected->source.facts, *options, diagnostics) : std::nullopt;
   if (!model) return report(diagnostics, flags.common.json());
   const Plan plan = plan_model(*model, *options);
-  const Explanation explanation = explanation_of(arguments, *model, plan, selected->source);
+  Explanation explanation = explanation_of(arguments, *model, plan, selected->source);
+  if (profile) {
+    for (const auto& [tape, measured] : {std::pair(&explanation.tapes[0], &profile->decode), std::pair(&explanation.tapes[1], &profile->prompt)}) {
+      const Status added = add_measured(*tape, *measured);
+      if (!added.ok()) return report(added.failure());
+    }
+  }
   std::fputs(explain_text(explanation).c_str(), stdout);
   if (arguments.html.empty()) return 0;
   const Status written = write_file_atomically(arguments.html, explain_html(explanation));
@@ -86,6 +123,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->add_option("--multiply-rate", arguments->multiply_rate, "1e9 multiply-adds a second")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--depth", arguments->depth, "positions before a decoded token")->check(CLI::Range(0, 1 << 30))->capture_default_str();
   command->add_option("--prompt", arguments->prompt, "rows of the prompt, at most the largest bucket")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--measured", arguments->measured, "a file of `scr bench latency --profile`: measured times beside the predicted, of its depth and prompt");
   command->add_option("--html", arguments->html, "write a self-contained page with the memory map");
   command->callback([arguments, &exit_code] {
     if (arguments->scope.empty() && arguments->model.config.empty()) throw CLI::RequiredError("-F or --config");
