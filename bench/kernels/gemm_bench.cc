@@ -121,7 +121,7 @@ double multiply_rate(int threads) {
     for (int r = 0; r < kRounds; ++r) {
 #pragma GCC unroll 16
       for (int t = 0; t < kChains; ++t) {
-        if constexpr (kAct == Act::kQ8) {
+        if constexpr (kAct == Act::kQ16) {
           dot_codes<dot_bits(traits_of(kForm)), 0, 8, 1>(w, reinterpret_cast<const int8_t*>(operands + r % 16 * 4),
                                                          &dots[t]);
         } else if constexpr (kAct == Act::kBF16) {
@@ -137,7 +137,7 @@ double multiply_rate(int threads) {
     }
     sink = reduce_add(add(dots[0], round_to_i32(sums[0])));
   });
-  const int macs = kAct == Act::kQ8 ? 512 : kAct == Act::kBF16 ? 32 : 16;
+  const int macs = kAct == Act::kQ16 ? 512 : kAct == Act::kBF16 ? 32 : 16;
   return static_cast<double>(kRounds) * kChains * macs * threads / time * 1e-9;
 }
 
@@ -160,7 +160,7 @@ void measure(int threads, int O, int I, double bandwidth, double rate) {
   const double prompt = best_seconds(threads, [&](int thread, int) { run(thread, kPrompt, memory()); });
   const double gb = static_cast<double>(bytes) * a_turn / decode * 1e-9;
   const double gmac = static_cast<double>(O) * I * kPrompt / prompt * 1e-9;
-  const char* act = kAct == Act::kQ8 ? "q8" : kAct == Act::kBF16 ? "bf16" : "f32";
+  const char* act = kAct == Act::kQ16 ? "q16" : kAct == Act::kBF16 ? "bf16" : "f32";
   std::printf("%-13.*s %-5s %5d x %-5d  decode %6.1f GB/s %3.0f %%   prompt %6.1f GMAC/s %3.0f %%\n",
               static_cast<int>(pack_form_name(kForm).size()), pack_form_name(kForm).data(), act, O, I, gb,
               100 * gb / bandwidth, gmac, 100 * gmac / rate);
@@ -182,14 +182,14 @@ int main_of(int argc, char** argv) {
   std::vector<Shape> shapes = {{576, 576}, {1536, 576}, {576, 1536}};
   if (argc > 3) shapes = {{std::atoi(argv[2]), std::atoi(argv[3])}};
   std::printf("%s, %d threads: read %.1f GB/s, dot products %.0f, bf16 %.0f, f32 %.0f GMAC/s\n", kSimdName, threads,
-              read_bandwidth(threads), multiply_rate<PackForm::kQ4_0, Act::kQ8>(threads),
+              read_bandwidth(threads), multiply_rate<PackForm::kQ4_0, Act::kQ16>(threads),
               multiply_rate<PackForm::kBF16, Act::kBF16>(threads), multiply_rate<PackForm::kF32, Act::kF32>(threads));
-  measure_all<PackForm::kQ4_0, Act::kQ8>(threads, shapes);
-  measure_all<PackForm::kQ4_1, Act::kQ8>(threads, shapes);
-  measure_all<PackForm::kQ8_0, Act::kQ8>(threads, shapes);
-  measure_all<PackForm::kQ4_K, Act::kQ8>(threads, {{shapes[0].O, 1536}});
-  measure_all<PackForm::kQ6_K, Act::kQ8>(threads, {{shapes[0].O, 1536}});
-  measure_all<PackForm::kU4G64BF16, Act::kQ8>(threads, shapes);
+  measure_all<PackForm::kQ4_0, Act::kQ16>(threads, shapes);
+  measure_all<PackForm::kQ4_1, Act::kQ16>(threads, shapes);
+  measure_all<PackForm::kQ8_0, Act::kQ16>(threads, shapes);
+  measure_all<PackForm::kQ4_K, Act::kQ16>(threads, {{shapes[0].O, 1536}});
+  measure_all<PackForm::kQ6_K, Act::kQ16>(threads, {{shapes[0].O, 1536}});
+  measure_all<PackForm::kU4G64BF16, Act::kQ16>(threads, shapes);
   measure_all<PackForm::kBF16, Act::kBF16>(threads, shapes);
   measure_all<PackForm::kBF16, Act::kF32>(threads, shapes);
   measure_all<PackForm::kF32, Act::kF32>(threads, shapes);

@@ -73,11 +73,10 @@ struct GemmCall {
   const int32_t* y_rows;      // row indices to write, null = 0, 1, 2, ..
   int32_t row_count, inputs, outputs;
   int32_t panel_begin, panel_end;
-  int32_t rest_row;  // q8: row r goes on in row rest_row + r, the two products are added; 0: none
 };
 
 // What a prepared row holds, in this order.
-enum class ActivationKind : uint8_t { kF32, kBF16, kQ8, kQ8Rest };
+enum class ActivationKind : uint8_t { kF32, kBF16, kQ16 };
 
 // One way to hold a matrix, with the kernel compiled for it.
 struct GemmVariant {

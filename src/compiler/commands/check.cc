@@ -59,7 +59,7 @@ Row row_of(const OptimizedModel& model, const Plan& plan, const ModelSource& sou
 // What of the options reaches a tape.
 std::string plan_key(const PipelineOptions& options) {
   const cpu::PreparedKinds kinds = cpu::prepared_kinds(options.target.variants);
-  return std::to_string(kinds.bf16) + std::to_string(kinds.q8) + std::to_string(static_cast<int>(options.target.kv));
+  return std::to_string(kinds.bf16) + std::to_string(kinds.q16) + std::to_string(static_cast<int>(options.target.kv));
 }
 
 void check_model(const CheckArguments& arguments, const ModelRegistry& registry, const Task& task, Outcome& outcome) {

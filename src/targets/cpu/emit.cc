@@ -129,7 +129,7 @@ std::string emit_variants(const Options& options, const std::string& symbol) {
   for (const VariantChoice& variant : options.variants) {
     const std::string form = "static_cast<PackForm>(" + number(static_cast<int64_t>(variant.form)) + ")";
     const std::string act = "static_cast<Act>(" + number(static_cast<int64_t>(variant.activation)) + ")";
-    const char* kind = variant.activation == Act::kF32 ? "kF32" : variant.activation == Act::kBF16 ? "kBF16" : "kQ8";
+    const char* kind = variant.activation == Act::kF32 ? "kF32" : variant.activation == Act::kBF16 ? "kBF16" : "kQ16";
     text += "    {" + number(static_cast<int64_t>(variant.form)) + ", ActivationKind::" + kind + ", &gemm_variant<" + form + ", " + act + ">, &unpack_row<" + form +
             ">},  // " + std::string(pack_form_name(variant.form)) + "\n";
   }
@@ -141,7 +141,7 @@ std::string emit_program(const EmitInput& input, const Options& options) {
   std::string text = "#include \"targets/cpu/kernels/row_math.h\"\n#include \"targets/cpu/kernels/steps.h\"\n#include \"targets/cpu/pack_matrix.h\"\n\n"
                      "namespace scratchy::cpu {\n\nextern const GemmVariant " + input.symbol + "_variants[];\n\nnamespace {\n\n";
   const PreparedKinds kinds = prepared_kinds(options.variants);
-  text += std::string("constexpr PreparedKinds kPrepared{") + (kinds.bf16 ? "true" : "false") + ", " + (kinds.q8 ? "true" : "false") + "};\n\n";
+  text += std::string("constexpr PreparedKinds kPrepared{") + (kinds.bf16 ? "true" : "false") + ", " + (kinds.q16 ? "true" : "false") + "};\n\n";
   const KernelContext context{&plan, &options, input.max_context};
   for (size_t k = 0; k < plan.kernels.size(); ++k) text += emit_kernel(context, k);
   std::string buckets = "constexpr Bucket kBuckets[] = {\n";

@@ -80,7 +80,7 @@ std::vector<VariantChoice> variants_for(const QuantSection& section, const std::
   for (const PackForm form : forms_of(section.method)) {
     if (states_widths(section) && !has_width(section, form)) continue;
     if (gguf && !may_hold(gguf_forms, form)) continue;
-    variants.push_back({form, gguf ? Act::kQ8 : Act::kF32});
+    variants.push_back({form, gguf ? Act::kQ16 : Act::kF32});
   }
   // Products of two bf16 where the whole file is rounded that far anyway; beside finer quantised forms f32 is kept.
   if (profile.bf16_dot && (gguf ? may_hold(gguf_forms, PackForm::kBF16) : section.empty())) variants.push_back({PackForm::kBF16, Act::kBF16});
@@ -94,7 +94,7 @@ PreparedKinds prepared_kinds(const std::vector<VariantChoice>& variants) {
   PreparedKinds kinds;
   for (const VariantChoice& variant : variants) {
     kinds.bf16 |= variant.activation == Act::kBF16;
-    kinds.q8 |= variant.activation == Act::kQ8;
+    kinds.q16 |= variant.activation == Act::kQ16;
   }
   return kinds;
 }

@@ -1,4 +1,4 @@
-// Activation rows: q8 codes, scales and sums, and the padding of odd widths.
+// Activation rows: q16 codes, scales and sums, and the padding of odd widths.
 #include <gtest/gtest.h>
 
 #include "targets/cpu/kernels/act.h"
@@ -7,54 +7,56 @@
 namespace scratchy::cpu {
 namespace {
 
-TEST(Act, q8_codes_are_the_nearest_and_their_sums_are_stored) {
+int code(const Q16Block& block, int k) { return 128 * block.high[k] + block.low[k]; }
+
+TEST(Act, q16_codes_are_the_nearest_and_their_sums_are_stored) {
   const int I = 70;
   const std::vector<float> x = random_rows(1, I, 1);
-  std::vector<Q8Block> row(static_cast<size_t>(blocks_of(I)));
-  quantize_row_q8(x.data(), I, row.data());
+  std::vector<Q16Block> row(static_cast<size_t>(blocks_of(I)));
+  quantize_row_q16(x.data(), I, row.data());
   for (int b = 0; b < blocks_of(I); ++b) {
-    const Q8Block& block = row[static_cast<size_t>(b)];
+    const Q16Block& block = row[static_cast<size_t>(b)];
     int sum = 0, low = 0;
     float largest = 0;
     for (int k = 0; k < kBlock; ++k) {
       const float v = b * kBlock + k < I ? x[static_cast<size_t>(b * kBlock + k)] : 0.0f;
       largest = std::max(largest, std::fabs(v));
-      EXPECT_LE(std::fabs(v - block.scale * block.codes[k]), block.scale * 0.50001f);
-      sum += block.codes[k];
-      low += k < 16 ? block.codes[k] : 0;
+      EXPECT_LE(std::fabs(v - block.scale * static_cast<float>(code(block, k))), block.scale * 0.50001f);
+      sum += code(block, k);
+      low += k < 16 ? code(block, k) : 0;
     }
-    EXPECT_EQ(block.scale, largest / 127.0f);
+    EXPECT_EQ(block.scale, largest / 16256.0f);
     EXPECT_EQ(block.neg_sum, -sum);
-    EXPECT_EQ(block.neg_sum_low, -low);
+    EXPECT_EQ(block.neg_sum_first, -low);
     EXPECT_EQ(block.scale_sum, block.scale * static_cast<float>(sum));
   }
-  for (int k = I - 2 * kBlock; k < kBlock; ++k) EXPECT_EQ(row[2].codes[k], 0);
+  for (int k = I - 2 * kBlock; k < kBlock; ++k) EXPECT_EQ(code(row[2], k), 0);
 }
 
-TEST(Act, q8_rounds_ties_to_even) {
-  float x[kBlock] = {127.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -126.5f};
-  Q8Block block;
-  quantize_block_q8(x, &block);
-  const int expected[] = {127, 0, 2, 2, 0, -2, -126};
-  for (int k = 0; k < 7; ++k) EXPECT_EQ(block.codes[k], expected[k]) << k;
+TEST(Act, q16_rounds_ties_to_even) {
+  float x[kBlock] = {16256.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -16255.5f, 63.0f, 64.0f, -64.0f, -65.0f};
+  Q16Block block;
+  quantize_block_q16(x, &block);
+  const int expected[] = {16256, 0, 2, 2, 0, -2, -16256, 63, 64, -64, -65};
+  for (int k = 0; k < 11; ++k) EXPECT_EQ(code(block, k), expected[k]) << k;
 }
 
-TEST(Act, q8_of_zeros_and_of_denormals_is_zero) {
+TEST(Act, q16_of_zeros_and_of_denormals_is_zero) {
   float x[kBlock] = {1e-40f, -1e-38f};
-  Q8Block block;
-  quantize_block_q8(x, &block);
+  Q16Block block;
+  quantize_block_q16(x, &block);
   EXPECT_EQ(block.scale, 0.0f);
-  for (const int8_t code : block.codes) EXPECT_EQ(code, 0);
+  for (int k = 0; k < kBlock; ++k) EXPECT_EQ(code(block, k), 0);
 }
 
-TEST(Act, q8_has_no_mean_error) {
+TEST(Act, q16_has_no_mean_error) {
   double bias = 0, size = 0;
   for (int seed = 0; seed < 200; ++seed) {
     const std::vector<float> x = random_rows(1, kBlock, static_cast<uint64_t>(seed));
-    Q8Block block;
-    quantize_block_q8(x.data(), &block);
+    Q16Block block;
+    quantize_block_q16(x.data(), &block);
     for (int k = 0; k < kBlock; ++k) {
-      bias += (block.scale * block.codes[k] - x[static_cast<size_t>(k)]) / block.scale;
+      bias += (block.scale * static_cast<float>(code(block, k)) - x[static_cast<size_t>(k)]) / block.scale;
       size += 1;
     }
   }

@@ -9,7 +9,7 @@
 // are one sequential stream.
 //
 // The same bits for every (t, o) whatever T, the panel range and the order of tokens: an output is one lane, its sum
-// runs over the columns in a fixed order with fixed instructions (gemm_q8.h, gemm_f32.h), and no step mixes lanes or
+// runs over the columns in a fixed order with fixed instructions (gemm_q16.h, gemm_f32.h), and no step mixes lanes or
 // tokens.
 //
 // I and O are arguments, not template parameters: loops run over blocks and constant trip counts gain nothing (576 and
@@ -17,7 +17,7 @@
 #pragma once
 
 #include "targets/cpu/kernels/gemm_f32.h"
-#include "targets/cpu/kernels/gemm_q8.h"
+#include "targets/cpu/kernels/gemm_q16.h"
 
 namespace scratchy::cpu {
 
@@ -29,13 +29,13 @@ constexpr bool supports(PackForm form, Act act) {
       return true;
     case Act::kBF16:
       return form == PackForm::kBF16;
-    case Act::kQ8:
+    case Act::kQ16:
       return coding == Coding::kInteger || is_table(coding);
   }
   return false;
 }
 
-// A tile of sums in registers: kTilePanels panels by kTileTokens tokens. 32 registers of 512 bits hold 2 x 4 (gemm_q8.h
+// A tile of sums in registers: kTilePanels panels by kTileTokens tokens. 32 registers of 512 bits hold 2 x 4 (gemm_q16.h
 // counts them); with 16 of 256 bits a sum takes two, so 1 x 4; plain code has no registers to fill. 2 x 4 is also eight
 // chains of multiply-adds, which latency 4 at two a cycle needs. What is left over goes in tiles of 1 x 4 and 1 x 1.
 inline constexpr int kTilePanels = kSimdRegisters == 32 ? 2 : 1;
@@ -62,8 +62,8 @@ struct RowIndex {
 // lanes[p, t, 16] = kPanels panels times kTokens rows.
 template <PackForm kForm, Act kAct, int kPanels, int kTokens>
 inline void multiply_tile(const std::byte* w, size_t stride, const std::byte* const* x, int blocks, float* lanes) {
-  if constexpr (kAct == Act::kQ8) {
-    panel_q8<kForm, kPanels, kTokens>(w, stride, reinterpret_cast<const Q8Block* const*>(x), blocks, lanes);
+  if constexpr (kAct == Act::kQ16) {
+    panel_q16<kForm, kPanels, kTokens>(w, stride, reinterpret_cast<const Q16Block* const*>(x), blocks, lanes);
   } else if constexpr (kAct == Act::kBF16) {
     panel_bf16<kPanels, kTokens>(w, stride, reinterpret_cast<const uint16_t* const*>(x), blocks, lanes);
   } else {
@@ -81,12 +81,10 @@ void multiply_panels(const std::byte* x, RowIndex x_rows, const std::byte* w, in
   const std::byte* rows[kTileTokens];
   for (int t = 0; t < T;) {
     const int left = T - t;
-    const int tokens = left >= kTileTokens ? kTileTokens : kAct == Act::kQ8 && kPanels == 1 && left >= 2 ? 2 : 1;
+    const int tokens = left >= kTileTokens ? kTileTokens : 1;
     for (int i = 0; i < tokens; ++i) rows[i] = x + x_rows(t + i) * row_bytes;
     if (tokens == kTileTokens) {
       multiply_tile<kForm, kAct, kPanels, kTileTokens>(w, stride, rows, blocks, lanes);
-    } else if (tokens == 2) {
-      if constexpr (kAct == Act::kQ8 && kPanels == 1) multiply_tile<kForm, kAct, 1, 2>(w, stride, rows, blocks, lanes);
     } else {
       for (int p = 0; p < kPanels; ++p) {
         multiply_tile<kForm, kAct, 1, 1>(w + static_cast<size_t>(p) * stride, 0, rows, blocks, lanes + kPanel * p);

@@ -15,37 +15,37 @@ GEMM_TEST(kF16, kF32)
 GEMM_TEST(kBF16, kF32)
 GEMM_TEST(kBF16, kBF16)
 GEMM_TEST(kQ4_0, kF32)
-GEMM_TEST(kQ4_0, kQ8)
+GEMM_TEST(kQ4_0, kQ16)
 GEMM_TEST(kQ4_1, kF32)
-GEMM_TEST(kQ4_1, kQ8)
+GEMM_TEST(kQ4_1, kQ16)
 GEMM_TEST(kQ5_0, kF32)
-GEMM_TEST(kQ5_0, kQ8)
+GEMM_TEST(kQ5_0, kQ16)
 GEMM_TEST(kQ5_1, kF32)
-GEMM_TEST(kQ5_1, kQ8)
+GEMM_TEST(kQ5_1, kQ16)
 GEMM_TEST(kQ8_0, kF32)
-GEMM_TEST(kQ8_0, kQ8)
+GEMM_TEST(kQ8_0, kQ16)
 GEMM_TEST(kQ2_K, kF32)
-GEMM_TEST(kQ2_K, kQ8)
+GEMM_TEST(kQ2_K, kQ16)
 GEMM_TEST(kQ3_K, kF32)
-GEMM_TEST(kQ3_K, kQ8)
+GEMM_TEST(kQ3_K, kQ16)
 GEMM_TEST(kQ4_K, kF32)
-GEMM_TEST(kQ4_K, kQ8)
+GEMM_TEST(kQ4_K, kQ16)
 GEMM_TEST(kQ5_K, kF32)
-GEMM_TEST(kQ5_K, kQ8)
+GEMM_TEST(kQ5_K, kQ16)
 GEMM_TEST(kQ6_K, kF32)
-GEMM_TEST(kQ6_K, kQ8)
+GEMM_TEST(kQ6_K, kQ16)
 GEMM_TEST(kIQ4_NL, kF32)
-GEMM_TEST(kIQ4_NL, kQ8)
+GEMM_TEST(kIQ4_NL, kQ16)
 
 TEST(Gemm, row_indices_pick_and_place_rows) {
   const int O = 24, I = 64;
   const TestMatrix m = random_matrix(PackForm::kQ4_0, O, I, 3);
   const std::vector<std::byte> packed = pack_matrix(m);
-  const std::vector<std::byte> x = act_rows<Act::kQ8>(random_rows(6, I, 4), 6, I);
-  const std::vector<float> all = product<PackForm::kQ4_0, Act::kQ8>(m, packed, x.data(), 6);
+  const std::vector<std::byte> x = act_rows<Act::kQ16>(random_rows(6, I, 4), 6, I);
+  const std::vector<float> all = product<PackForm::kQ4_0, Act::kQ16>(m, packed, x.data(), 6);
   const int32_t from[] = {5, 0, 3}, to[] = {1, 4, 0};
   std::vector<float> y(5 * O, 7.0f);
-  gemm<PackForm::kQ4_0, Act::kQ8>(x.data(), RowIndex{from}, packed.data(), {3, I, O}, {0, 2}, y.data(), RowIndex{to},
+  gemm<PackForm::kQ4_0, Act::kQ16>(x.data(), RowIndex{from}, packed.data(), {3, I, O}, {0, 2}, y.data(), RowIndex{to},
                                   O);
   for (int t = 0; t < 3; ++t) {
     for (int o = 0; o < O; ++o)
@@ -87,11 +87,11 @@ TEST(Gemm, every_instruction_set_gives_the_same_bits) {
   mix<PackForm::kF32, Act::kF32>(&hash);
   mix<PackForm::kBF16, Act::kF32>(&hash);
   mix<PackForm::kQ4_0, Act::kF32>(&hash);
-  mix<PackForm::kQ4_0, Act::kQ8>(&hash);
-  mix<PackForm::kQ4_1, Act::kQ8>(&hash);
-  mix<PackForm::kQ8_0, Act::kQ8>(&hash);
-  mix<PackForm::kQ6_K, Act::kQ8>(&hash);
-  EXPECT_EQ(hash, 7024265748768749055u) << kSimdName;
+  mix<PackForm::kQ4_0, Act::kQ16>(&hash);
+  mix<PackForm::kQ4_1, Act::kQ16>(&hash);
+  mix<PackForm::kQ8_0, Act::kQ16>(&hash);
+  mix<PackForm::kQ6_K, Act::kQ16>(&hash);
+  EXPECT_EQ(hash, 2177218171709367067u) << kSimdName;
 }
 
 }  // namespace

@@ -180,9 +180,9 @@ struct Truth {
 // Activation k of a row, as the kernel reads it.
 template <Act kAct>
 double activation(const std::byte* row, int k) {
-  if constexpr (kAct == Act::kQ8) {
-    const Q8Block& block = reinterpret_cast<const Q8Block*>(row)[k / kBlock];
-    return static_cast<double>(block.scale) * block.codes[k % kBlock];
+  if constexpr (kAct == Act::kQ16) {
+    const Q16Block& block = reinterpret_cast<const Q16Block*>(row)[k / kBlock];
+    return static_cast<double>(block.scale) * (128 * block.high[k % kBlock] + block.low[k % kBlock]);
   } else if constexpr (kAct == Act::kBF16) {
     return bf16_to_f32(reinterpret_cast<const uint16_t*>(row)[k]);
   } else {
@@ -193,7 +193,7 @@ double activation(const std::byte* row, int k) {
 template <Act kAct>
 Truth truth(const TestMatrix& m, const std::byte* row, int o) {
   Truth out;
-  if constexpr (kAct == Act::kQ8) {
+  if constexpr (kAct == Act::kQ16) {
     // The kernel adds one term for the integers of a group and one for its offset.
     const bool offsets = has_offset(m.traits());
     const int run = m.traits().group == 16 ? 16 : kBlock;
@@ -219,7 +219,7 @@ Truth truth(const TestMatrix& m, const std::byte* row, int o) {
 template <Act kAct>
 double rounding_bound(const TestMatrix& m) {
   const int blocks = blocks_of(m.I);
-  const int steps = kAct == Act::kQ8 ? 4 * blocks + 4 : kBlock + blocks + 4;
+  const int steps = kAct == Act::kQ16 ? 4 * blocks + 4 : kBlock + blocks + 4;
   return steps * 0x1p-24;
 }
 

@@ -20,7 +20,7 @@
 namespace scratchy::cpu {
 
 inline constexpr int kPanel = 16;  // outputs of a panel: the f32 lanes of 512 bits
-inline constexpr int kBlock = 32;  // columns of a block: one scale of the common forms, one scale of q8 activations
+inline constexpr int kBlock = 32;  // columns of a block: one scale of the common forms, one scale of q16 activations
 
 enum class PackForm : uint8_t {
 #define PACK_FORM(name, text, coding, bits, group, scale, offset) name,

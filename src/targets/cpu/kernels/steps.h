@@ -47,32 +47,8 @@ void unpack_row(const std::byte* panels, int32_t I, int32_t row, float* out) {
   });
 }
 
-// The product of q8 rows and of what their rounding left over: rows go through the kernel in pairs, so that a panel is read
-// once for both, and a pair is added at the end.
-template <PackForm kForm>
-void gemm_with_rest(const GemmCall& c) {
-  thread_local int32_t x_rows[2 * kMaxBucketRows];
-  for (int32_t t = 0; t < c.row_count; ++t) {
-    x_rows[2 * t] = c.x_rows != nullptr ? c.x_rows[t] : t;
-    x_rows[2 * t + 1] = c.rest_row + x_rows[2 * t];
-  }
-  const RowIndex y_rows{c.y_rows};
-  gemm_panels<kForm, Act::kQ8>(c.x, RowIndex{x_rows}, c.weights, 2 * c.row_count, c.inputs, PanelRange{c.panel_begin, c.panel_end},
-                               [&](int row, int panel, const float* lanes) {
-    const int first = panel * kPanel;
-    const int count = c.outputs - first < kPanel ? c.outputs - first : kPanel;
-    float* y = c.y + y_rows(row / 2) * static_cast<size_t>(c.y_stride) + first;
-    if (row % 2 == 0) {
-      std::memcpy(y, lanes, static_cast<size_t>(count) * sizeof(float));
-    } else {
-      for (int i = 0; i < count; ++i) y[i] += lanes[i];
-    }
-  });
-}
-
 template <PackForm kForm, Act kAct>
 void gemm_variant(const GemmCall& c) {
-  if constexpr (kAct == Act::kQ8) return gemm_with_rest<kForm>(c);
   gemm<kForm, kAct>(c.x, RowIndex{c.x_rows}, c.weights, GemmShape{c.row_count, c.inputs, c.outputs},
                     PanelRange{c.panel_begin, c.panel_end}, c.y, RowIndex{c.y_rows}, static_cast<size_t>(c.y_stride));
 }
@@ -108,7 +84,6 @@ void gemm_step(const Frame& f, const Operand* o) {
   call.outputs = kOutputs;
   call.panel_begin = panels.begin;
   call.panel_end = panels.end;
-  call.rest_row = f.row_capacity;
   if (call.row_count > 0) w.variant->gemm(call);
 }
 
@@ -152,7 +127,6 @@ void gemm_experts_step(const Frame& f, const Operand* o) {
   GemmCall call{};
   call.x = f.rows(o[0]) + prepared_part(kKinds, w.variant->activation, kInputs, kOneRow ? 1 : kPicks, f.row_capacity);
   call.x_rows = x_rows;
-  call.rest_row = f.row_capacity * (kOneRow ? 1 : kPicks);
   call.y = f.floats(o[3]);
   call.y_stride = 1;
   call.y_rows = y_rows;
