@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "bench/probe.h"
+#include "bench/token_work.h"
 #include "checkpoint/checkpoint.h"
 #include "runtime/model.h"
 
@@ -132,16 +134,18 @@ Status bench_latency(const LatencyOptions& options) {
   }
   const size_t rss = peak_rss_bytes();
   if (!options.profile.empty()) TRY_STATUS(write_profile(*model, prompt, options.depths.front(), options));
-  Team team(model->threads());
-  const double bandwidth = read_bandwidth(team);
+  const double bandwidth = read_bandwidth(model->team());
+  const TokenWork work = token_work(*program, model->weights());
+  const MultiplyRate rate = multiply_rate(model->team(), program->profile, work.kind);
   const double bytes_a_position = static_cast<double>(program->page_bytes) / kPageTokens;
   const auto decode_fraction = [&](const DecodeTimes& times) {
-    return (static_cast<double>(model->weight_bytes()) + times.depth * bytes_a_position) / median(times.seconds) / bandwidth;
+    return (work.decode_bytes + times.depth * bytes_a_position) / median(times.seconds) / bandwidth;
   };
   const double prompt_rate = options.prompt / median(prompt_seconds);
+  const double prompt_fraction = rate.per_s > 0 ? prompt_rate * work.prompt_multiplies / rate.per_s : 0;
   if (options.json) {
     nlohmann::ordered_json out;
-    out["prompt"] = {{"tokens", options.prompt}, {"tokens_per_s", prompt_rate}};
+    out["prompt"] = {{"tokens", options.prompt}, {"tokens_per_s", prompt_rate}, {"multiply_fraction", prompt_fraction}};
     for (const DecodeTimes& times : decodes) {
       out["decode"].push_back({{"depth", times.depth}, {"tokens_per_s", 1 / median(times.seconds)}, {"p90_ms", percentile(times.seconds, 0.9) * 1e3}, {"bandwidth_fraction", decode_fraction(times)}});
     }
@@ -149,11 +153,16 @@ Status bench_latency(const LatencyOptions& options) {
     out["weight_bytes"] = model->weight_bytes();
     out["threads"] = model->threads();
     out["read_bandwidth_bytes_per_s"] = bandwidth;
+    out["multiply_rate_per_s"] = rate.per_s;
+    out["multiply_instruction"] = rate.instruction;
     std::printf("%s\n", out.dump().c_str());
     return Done{};
   }
-  std::printf("%s / %s / %s, %d threads; this machine reads %.1f GB/s\n", program->arch, program->stem, program->quant, model->threads(), bandwidth / 1e9);
-  std::printf("  prompt of %d tokens: %.1f tokens/s\n", options.prompt, prompt_rate);
+  std::printf("%s / %s / %s, %d threads; this machine reads %.1f GB/s", program->arch, program->stem, program->quant, model->threads(), bandwidth / 1e9);
+  if (rate.per_s > 0) std::printf(" and does %.0f G multiply-adds/s (%s)", rate.per_s / 1e9, rate.instruction);
+  std::printf("\n  prompt of %d tokens: %.1f tokens/s", options.prompt, prompt_rate);
+  if (rate.per_s > 0) std::printf(", %.0f %% of the multiply rate", prompt_fraction * 100);
+  std::printf("\n");
   for (const DecodeTimes& times : decodes) {
     std::printf("  decode at depth %d: %.1f tokens/s (median; p10 %.2f ms, p90 %.2f ms), %.0f %% of the read bandwidth\n", times.depth, 1 / median(times.seconds),
                 percentile(times.seconds, 0.1) * 1e3, percentile(times.seconds, 0.9) * 1e3, decode_fraction(times) * 100);

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Model>> Model::load(const CompiledProgram& program, const
   model->executor_ = std::make_unique<Executor>(std::move(executor));
   const int32_t pages_each = (model->max_context_ + kPageTokens - 1) / kPageTokens;
   const int32_t page_count = pages_each * options.max_sequences;
-  TRY(model->pages_, Memory::reserve(static_cast<size_t>(page_count) * static_cast<size_t>(program.page_bytes)));
+  TRY(model->pages_, Memory::reserve(static_cast<size_t>(page_count) * static_cast<size_t>(program.page_bytes), Memory::Pages::kHuge));
   TRY(model->states_, Memory::reserve(static_cast<size_t>(options.max_sequences) * static_cast<size_t>(program.state_bytes)));
   for (int32_t page = page_count; page-- > 0;) model->free_pages_.push_back(page);
   model->sequences_.resize(static_cast<size_t>(options.max_sequences));

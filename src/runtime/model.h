@@ -45,7 +45,9 @@ class Model {
   int32_t max_context() const { return max_context_; }
   int32_t max_tokens() const { return executor_->max_tokens(); }  // of one step, all parts together
   int threads() const { return team_->size(); }
+  Team& team() { return *team_; }  // idle between steps
   size_t weight_bytes() const { return weights_.bytes(); }
+  const WeightView* weights() const { return weights_.views(); }  // of each of the program's weights
 
   // An empty sequence; -1 when all are in use.
   int32_t add_sequence();

@@ -28,7 +28,7 @@ struct PackEntry {
 // What the pack of this program and checkpoint is called and stamped with: 32 hex digits.
 std::string pack_key(const CompiledProgram& program, const Checkpoint& checkpoint);
 
-// Where a pack is written: `write` puts bytes at an offset, in any order but never twice at one place.
+// Where a pack is written: `write` puts bytes at an offset, ascending but for the header and a stack begun again.
 using PackSink = std::function<Status(uint64_t offset, std::span<const std::byte> bytes)>;
 
 // Writes the whole pack but its size is known only at the end: returns it. The header goes last.

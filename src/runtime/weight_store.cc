@@ -1,14 +1,10 @@
 #include "runtime/weight_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include "base/checked.h"
+#include "runtime/pack_file.h"
 #include "runtime/weight_pack.h"
 
 namespace scratchy {
@@ -23,38 +19,17 @@ bool is_pack_of(std::span<const std::byte> pack, const std::string& key, int32_t
          header.count == static_cast<uint64_t>(count) && sizeof header + header.count * sizeof(PackEntry) <= pack.size();
 }
 
-// Writes a pack to a temporary file beside `path` and renames it; the file is gone when anything fails.
+// Makes the pack at `path`. `world_failed`: the disk was to blame, not the checkpoint.
 Status make_pack_file(const CompiledProgram& program, const Checkpoint& checkpoint, const std::filesystem::path& path,
                       const std::function<void(size_t, size_t)>& progress, bool& world_failed) {
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = ::mkstemp(temporary.data());
-  if (file < 0) {
-    world_failed = true;
-    return Failure("write `" + path.string() + "`: " + std::strerror(errno));
-  }
-  const PackSink sink = [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t wrote = ::pwrite(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote <= 0) {
-        world_failed = true;
-        return Failure("write `" + path.string() + "`: " + std::strerror(errno));
-      }
-      done += static_cast<size_t>(wrote);
-    }
-    return Done{};
+  const auto told = [&](Status done) {
+    world_failed |= !done.ok();
+    return done;
   };
-  Result<uint64_t> written = write_pack(program, checkpoint, sink, progress);
-  bool kept = written.ok() && ::ftruncate(file, static_cast<off_t>(*written)) == 0 && ::fsync(file) == 0;
-  ::close(file);
-  kept = kept && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (kept) return Done{};
-  ::unlink(temporary.c_str());
-  if (!written.ok()) return std::move(written).failure();
-  world_failed = true;
-  return Failure("write `" + path.string() + "`: " + std::strerror(errno));
+  Result<PackFile> file = PackFile::create(path);
+  if (!file.ok()) return told(std::move(file).failure());
+  TRY(const uint64_t size, write_pack(program, checkpoint, [&](uint64_t offset, std::span<const std::byte> bytes) { return told(file->write(offset, bytes)); }, progress));
+  return told(file->keep(size));
 }
 
 }  // namespace

@@ -110,6 +110,8 @@ struct WeightRecord {
   int32_t variant_count;
   const WeightTransform* transforms;
   int32_t transform_count;
+  int32_t token_matrices;    // that the products of every token read: all, or as many as the token picks experts
+  int32_t sampled_matrices;  // the same of products that run for sampled rows alone
 };
 
 // How a target packs matrices.

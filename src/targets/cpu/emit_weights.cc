@@ -19,6 +19,24 @@ std::string form_text(const WeightForm& f) {
          flag(f.tile_columns) + ", " + flag(f.log_of_negative) + ", " + float_literal(f.add) + "}";
 }
 
+// How many matrices of each weight the products of one row read, by whether they run for every row.
+struct MatrixReads {
+  int64_t token = 0, sampled = 0;
+};
+
+std::vector<MatrixReads> matrix_reads(const Plan& plan) {
+  std::vector<MatrixReads> out(plan.weights.size());
+  for (const TapeStep& step : plan.tapes.front().steps) {
+    const TapeKernel& kernel = plan.kernels[static_cast<size_t>(step.kernel)];
+    const bool experts = kernel.kind == OpKind::kGemmExperts;
+    if (!experts && kernel.kind != OpKind::kGemm && kernel.kind != OpKind::kGemmHeads) continue;
+    const auto weight = static_cast<size_t>(step.operands[1].index);
+    int64_t& count = kernel.sampled ? out[weight].sampled : out[weight].token;
+    count += experts ? kernel.operand_types[2].dims[1] : plan.weights[weight].matrices;
+  }
+  return out;
+}
+
 const char* kind_text(PlannedWeight::Storage storage) { return storage == PlannedWeight::Storage::kPanels ? "panels" : "dense"; }
 
 }  // namespace
@@ -70,6 +88,7 @@ std::string emit_weight_plan(const WeightPlanView& plan) {
 std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights, const std::string& symbol, size_t variant_count) {
   std::map<std::pair<std::string, int>, int32_t> sources;
   for (size_t i = 0; i < weights.sources.size(); ++i) sources[{std::string(weights.sources[i].name), weights.sources[i].layer}] = static_cast<int32_t>(i);
+  const std::vector<MatrixReads> reads = matrix_reads(plan);
   std::string text, records = "constexpr WeightRecord kWeights[] = {\n";
   for (size_t i = 0; i < plan.weights.size(); ++i) {
     const PlannedWeight& use = plan.weights[i];
@@ -92,7 +111,7 @@ std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights,
     }
     const bool panels = use.storage == PlannedWeight::Storage::kPanels;
     records += "    {" + number(source->second) + ", " + number(use.matrices) + ", " + number(use.rows) + ", " + number(use.columns) + ", " + (panels ? symbol + "_variants" : "nullptr") +
-               ", " + number(panels ? static_cast<int64_t>(variant_count) : 0) + ", " + transforms + ", " + number(static_cast<int64_t>(use.transforms.size())) + "},  // " + resource.name + " " +
+               ", " + number(panels ? static_cast<int64_t>(variant_count) : 0) + ", " + transforms + ", " + number(static_cast<int64_t>(use.transforms.size())) + ", " + number(reads[i].token) + ", " + number(reads[i].sampled) + "},  // " + resource.name + " " +
                number(resource.layer) + " " + kind_text(use.storage) + "\n";
   }
   return text + records + "};\n";
