@@ -15,7 +15,7 @@ Result<Executor> Executor::make(const CompiledProgram& program, const WeightView
     local = std::max(local, bucket.local_row_bytes * bucket.max_tokens);
   }
   Executor executor(program, weights, team);
-  TRY(executor.shared_, Memory::reserve(static_cast<size_t>(shared)));
+  TRY(executor.shared_, Memory::reserve(static_cast<size_t>(shared), Memory::Pages::kHuge));
   TRY(executor.scratch_, Memory::reserve(static_cast<size_t>(program.scratch_bytes)));
   for (int thread = 0; thread < team.size(); ++thread) {
     TRY(Memory memory, Memory::reserve(static_cast<size_t>(local)));
