@@ -1,50 +1,23 @@
 #include "bench/latency.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "bench/measure.h"
 #include "bench/probe.h"
 #include "bench/token_work.h"
-#include "checkpoint/checkpoint.h"
-#include "runtime/model.h"
 
 namespace scratchy {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-double percentile(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, static_cast<size_t>(p * static_cast<double>(values.size())))];
-}
-
-// Ids that look like text to the caches: spread over the vocabulary, the same in every run.
-std::vector<int32_t> spread_ids(int count, int32_t vocab) {
-  std::vector<int32_t> ids;
-  uint64_t state = 1;
-  for (int i = 0; i < count; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    ids.push_back(static_cast<int32_t>((state >> 33) % static_cast<uint64_t>(vocab)));
-  }
-  return ids;
-}
-
 // Seconds of one prompt into an empty sequence, logits of the last token only.
 Result<double> time_prompt(Model& model, const std::vector<int32_t>& ids) {
   const int32_t sequence = model.add_sequence();
-  const double begin = now();
+  const double begin = monotonic_seconds();
   TRY_STATUS(model.run(sequence, ids, 1, 0, [](const float*, const float*) {}));
-  const double seconds = now() - begin;
+  const double seconds = monotonic_seconds() - begin;
   model.remove_sequence(sequence);
   return seconds;
 }
@@ -63,9 +36,9 @@ Result<DecodeTimes> time_decode(Model& model, int depth, int count, std::vector<
   for (int i = 0; i <= count; ++i) {
     if (i == 1) model.time_steps(profile);
     const StepPart part{sequence, std::span(ids).subspan(static_cast<size_t>(depth + i), 1), 1};
-    const double begin = now();
+    const double begin = monotonic_seconds();
     TRY([[maybe_unused]] const Executor::Output output, model.step({&part, 1}));
-    if (i > 0) times.seconds.push_back(now() - begin);
+    if (i > 0) times.seconds.push_back(monotonic_seconds() - begin);
   }
   model.time_steps(nullptr);
   model.remove_sequence(sequence);
@@ -96,12 +69,6 @@ Status write_profile(Model& model, const std::vector<int32_t>& prompt, int depth
   return write_file_atomically(options.profile, out.dump(1) + "\n");
 }
 
-size_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<size_t>(usage.ru_maxrss) * 1024;
-}
-
 void print_histogram(const std::vector<double>& seconds) {
   const double low = *std::min_element(seconds.begin(), seconds.end()), high = *std::max_element(seconds.begin(), seconds.end());
   constexpr int kBins = 8;
@@ -115,12 +82,9 @@ void print_histogram(const std::vector<double>& seconds) {
 }  // namespace
 
 Status bench_latency(const LatencyOptions& options) {
-  TRY(const Checkpoint checkpoint, Checkpoint::open(options.checkpoint));
-  TRY(const CompiledProgram* program, Model::select(checkpoint, 0));
-  ModelOptions model_options;
-  model_options.threads = options.threads;
-  model_options.weights.cache_dir = user_pack_dir();
-  TRY(const std::unique_ptr<Model> model, Model::load(*program, checkpoint, model_options));
+  TRY(BenchModel loaded, load_bench_model(options.checkpoint, options.threads, 1));
+  Model* model = loaded.model.get();
+  const CompiledProgram* program = &model->program();
   const std::vector<int32_t> prompt = spread_ids(options.prompt, program->vocab_size);
   std::vector<double> prompt_seconds;
   for (int i = 0; i <= options.repeats; ++i) {
