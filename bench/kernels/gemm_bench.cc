@@ -112,6 +112,10 @@ double multiply_rate(int threads) {
   const double time = best_seconds(threads, [&](int, int) {
     alignas(64) std::byte operands[128] = {};
     const B8x64 w[1][8] = {{b8_load(operands)}};
+    constexpr int kBits = dot_bits(traits_of(kForm));
+    DotWeights<kBits> weights[1][8];
+    for (int j = 0; j < 8; ++j) weights[0][j] = dot_weights<kBits>(w[0][0]);
+    DotCodes codes{};
     I32x16 dots[kChains];
     F32x16 sums[kChains];
     for (int t = 0; t < kChains; ++t) {
@@ -122,8 +126,8 @@ double multiply_rate(int threads) {
 #pragma GCC unroll 16
       for (int t = 0; t < kChains; ++t) {
         if constexpr (kAct == Act::kQ16) {
-          dot_codes<dot_bits(traits_of(kForm)), 0, 8, 1>(w, reinterpret_cast<const int8_t*>(operands + r % 16 * 4),
-                                                         &dots[t]);
+          asm volatile("" : "+m"(codes));  // no compiler knows them
+          dot_codes<kBits, 0, 8, 1>(weights, codes, dots[t], &dots[t]);
         } else if constexpr (kAct == Act::kBF16) {
           sums[t] = dot2_bf16(sums[t], w[0][0], reinterpret_cast<const uint16_t*>(operands));
         } else {

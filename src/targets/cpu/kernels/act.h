@@ -7,11 +7,10 @@
 // A row is padded with zeros to whole blocks of 32 columns, so that odd widths need no tails in the kernels. A q16 row
 // is
 //
-//   | 32 high | 32 low | scale | scale * sum | -sum | -sum of the first 16 |   80 bytes a block, `sum` that of the codes
+//   | 32 codes | scale | scale * sum | -sum | -sum of the first 16 |   `sum` that of the codes
 //
-// A code is 128 * high + low, two signed bytes: two 8-bit dot products, the first moved up by 7 bits, are the product of
-// the code, exact in integers. Codes of 8 bits alone would halve the products of a prompt, but on SmolLM2-135M in Q4_1
-// they bring the KL divergence to the f32 reference from 0.000005 to 0.0051; decode waits for memory with either.
+// Codes of 8 bits would halve the products of a prompt, but on SmolLM2-135M in Q4_1 they bring the KL divergence to the
+// f32 reference from 0.000006 to 0.0051; decode waits for memory with either.
 // The sums serve weights with an offset: sum of (s c + m) x = s * sum of c x + m * sum of x.
 #pragma once
 
@@ -27,13 +26,12 @@ namespace scratchy::cpu {
 enum class Act : uint8_t { kF32, kBF16, kQ16 };
 
 struct Q16Block {
-  int8_t high[kBlock], low[kBlock];
+  DotCodes codes;
   float scale;
   float scale_sum;
   int32_t neg_sum;
   int32_t neg_sum_first;
 };
-static_assert(sizeof(Q16Block) == 80);
 
 // Bytes of a row of I activations; rows of a batch follow each other at this distance.
 constexpr size_t act_row_bytes(Act act, int I) {
@@ -49,15 +47,8 @@ constexpr size_t act_row_bytes(Act act, int I) {
   return 0;
 }
 
-inline constexpr int kQ16Largest = 127 * 128;
-
-// The two bytes of 16 codes: high = floor((code + 64) / 128), low in -64 .. 63.
-inline void store_q16(I32x16 codes, int8_t* high, int8_t* low) {
-  constexpr int32_t kBias = 128;  // makes what is shifted positive
-  const I32x16 upper = sub(shift_right<7>(add(codes, i32_splat(kBias * 128 + 64))), i32_splat(kBias));
-  store_i8(high, upper);
-  store_i8(low, sub(codes, shift_left<7>(upper)));
-}
+// 127 * 128: a code is also two bytes, see simd_avx512.h.
+inline constexpr int kQ16Largest = 16256;
 
 // out = 32 floats at x: scale = max|x| / 16256, code = x * (16256 / max|x|) rounded to nearest, ties to even. The rounding
 // error of a value is at most scale / 2 and has no mean. A block with max|x| < 1e-30 is zero.
@@ -68,11 +59,10 @@ inline void quantize_block_q16(const float* x, Q16Block* out) {
   const F32x16 inverse = f32_splat(empty ? 0.0f : kQ16Largest / largest);
   const I32x16 first_codes = round_to_i32(mul(first, inverse));
   const I32x16 second_codes = round_to_i32(mul(second, inverse));
-  store_q16(first_codes, out->high, out->low);
-  store_q16(second_codes, out->high + 16, out->low + 16);
+  store_codes(first_codes, second_codes, &out->codes);
   const int32_t first_sum = reduce_add(first_codes);
   const int32_t sum = first_sum + reduce_add(second_codes);
-  out->scale = empty ? 0.0f : largest / kQ16Largest;
+  out->scale = empty ? 0.0f : largest / static_cast<float>(kQ16Largest);
   out->scale_sum = out->scale * static_cast<float>(sum);
   out->neg_sum = -sum;
   out->neg_sum_first = -first_sum;

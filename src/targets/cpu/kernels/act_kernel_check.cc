@@ -7,7 +7,7 @@
 namespace scratchy::cpu {
 namespace {
 
-int code(const Q16Block& block, int k) { return 128 * block.high[k] + block.low[k]; }
+int code(const Q16Block& block, int k) { return code_at(block.codes, k); }
 
 TEST(Act, q16_codes_are_the_nearest_and_their_sums_are_stored) {
   const int I = 70;

@@ -3,15 +3,14 @@
 //   y[t, lane] = sum over groups of  scale[lane] * a[t] * dot  +  offset[lane] * a[t] * sum of codes
 //   dot        = sum of (code - middle) * activation code, exact in int32: below 2^27
 //
-// An activation's code is two bytes, 128 * high + low: dot = 128 * (dot of high) + (dot of low), in any order the same.
-// `middle` is taken off by adding -middle * (sum of activation codes), which is exact.
+// `middle` is taken off by starting the dot product at -middle * (sum of activation codes), which is exact and free.
 // The only order that matters is the f32 sum over groups: in the order of k, from zero, the same instructions for any
 // number of tokens.
 //
 // A tile is kPanels panels by kTokens tokens. AVX-512, 2 x 4: 8 sums + 16 vectors of codes + 2 scales + 2 dot products
 // and one spread of activations in flight = 29 of 32 registers. Two panels share each spread, because a Zen 4 core
 // loads one 512-bit vector a cycle and issues one dot product a cycle. The multiply pipes take 18 operations a panel, token
-// and block, 16 of them dot products: at most 89 % of the dot product rate.
+// and block, 16 of them dot products of bytes: at most 89 % of the dot product rate.
 #pragma once
 
 #include "targets/cpu/kernels/act.h"
@@ -20,42 +19,22 @@
 
 namespace scratchy::cpu {
 
-// -kMiddle * sum, less what dot_codes itself takes off: where a dot product starts. neg_sum is minus the sum.
-template <int kMiddle, int kBits>
+// -kMiddle * sum, where a dot product starts. neg_sum is minus the sum.
+template <int kMiddle>
 SCRATCHY_INLINE I32x16 dot_start(int32_t neg_sum) {
-  constexpr int kLeft = kMiddle - kDotBias<kBits>;
-  constexpr int kSize = kLeft < 0 ? -kLeft : kLeft;
-  constexpr int kShift = __builtin_ctz(kSize == 0 ? 1 : static_cast<unsigned>(kSize));
-  static_assert(kSize == 0 || kSize == 1 << kShift);
-  if constexpr (kLeft == 0) return i32_zero();
-  const I32x16 start = shift_left<kShift>(i32_splat(neg_sum));
-  return kLeft > 0 ? start : sub(i32_zero(), start);
-}
-
-// dot[panel] = start + the codes of 4 * kCount columns, from column 4 * kFirst, times the activations x. One panel alone has
-// too few products in flight to hide their latency: its two halves are then separate chains.
-template <int kBits, int kFirst, int kCount, int kPanels>
-SCRATCHY_INLINE void dot_q16(const B8x64 (*codes)[8], const Q16Block& x, I32x16 start, I32x16* dot) {
-  for (int p = 0; p < kPanels; ++p) dot[p] = i32_zero();
-  dot_codes<kBits, kFirst, kCount, kPanels>(codes, x.high, dot);
-  if constexpr (kPanels == 1) {
-    I32x16 low = start;
-    dot_codes<kBits, kFirst, kCount, 1>(codes, x.low, &low);
-    dot[0] = add(shift_left<7>(dot[0]), low);
-  } else {
-    for (int p = 0; p < kPanels; ++p) dot[p] = add(shift_left<7>(dot[p]), start);
-    dot_codes<kBits, kFirst, kCount, kPanels>(codes, x.low, dot);
-  }
+  constexpr int kShift = __builtin_ctz(kMiddle == 0 ? 1 : static_cast<unsigned>(kMiddle));
+  static_assert(kMiddle == 0 || kMiddle == 1 << kShift);
+  if constexpr (kMiddle == 0) return i32_zero();
+  return shift_left<kShift>(i32_splat(neg_sum));
 }
 
 // One token, the 32 columns of a block under the scales of group g: adds to sum[panel].
 template <PackForm kForm, int kPanels>
-SCRATCHY_INLINE void add_block(const B8x64 (*codes)[8], const GroupScales<kForm>* scales, int g, const Q16Block& x,
+SCRATCHY_INLINE void add_block(const DotWeights<dot_bits(traits_of(kForm))> (*codes)[8], const GroupScales<kForm>* scales, int g, const Q16Block& x,
                                F32x16* sum) {
   constexpr PackTraits kTraits = traits_of(kForm);
-  constexpr int kBits = dot_bits(kTraits);
   I32x16 dot[kPanels];
-  dot_q16<kBits, 0, 8, kPanels>(codes, x, dot_start<code_middle(kTraits), kBits>(x.neg_sum), dot);
+  dot_codes<dot_bits(kTraits), 0, 8, kPanels>(codes, x.codes, dot_start<code_middle(kTraits)>(x.neg_sum), dot);
   for (int p = 0; p < kPanels; ++p) {
     sum[p] = fma(mul(scales[p].scale[g], f32_splat(x.scale)), to_f32(dot[p]), sum[p]);
     if constexpr (has_offset(kTraits)) sum[p] = fma(scales[p].offset[g], f32_splat(x.scale_sum), sum[p]);
@@ -64,14 +43,14 @@ SCRATCHY_INLINE void add_block(const B8x64 (*codes)[8], const GroupScales<kForm>
 
 // One token, two groups of 16 columns: their products are added before the activations' scale.
 template <PackForm kForm, int kPanels>
-SCRATCHY_INLINE void add_halves(const B8x64 (*codes)[8], const GroupScales<kForm>* scales, int g, const Q16Block& x,
+SCRATCHY_INLINE void add_halves(const DotWeights<dot_bits(traits_of(kForm))> (*codes)[8], const GroupScales<kForm>* scales, int g, const Q16Block& x,
                                 F32x16* sum) {
   constexpr PackTraits kTraits = traits_of(kForm);
-  constexpr int kBits = dot_bits(kTraits), kMiddle = code_middle(kTraits);
+  constexpr int kMiddle = code_middle(kTraits);
   I32x16 first[kPanels], second[kPanels];
   const int32_t neg_sum_second = x.neg_sum - x.neg_sum_first;
-  dot_q16<kBits, 0, 4, kPanels>(codes, x, dot_start<kMiddle, kBits>(x.neg_sum_first), first);
-  dot_q16<kBits, 4, 4, kPanels>(codes, x, dot_start<kMiddle, kBits>(neg_sum_second), second);
+  dot_codes<dot_bits(kTraits), 0, 4, kPanels>(codes, x.codes, dot_start<kMiddle>(x.neg_sum_first), first);
+  dot_codes<dot_bits(kTraits), 4, 4, kPanels>(codes, x.codes, dot_start<kMiddle>(neg_sum_second), second);
   for (int p = 0; p < kPanels; ++p) {
     F32x16 both = mul(scales[p].scale[g], to_f32(first[p]));
     both = fma(scales[p].scale[g + 1], to_f32(second[p]), both);
@@ -89,7 +68,7 @@ template <PackForm kForm, int kPanels, int kTokens>
   constexpr PackTraits kTraits = traits_of(kForm);
   static_assert(kTraits.coding == Coding::kInteger || is_table(kTraits.coding), "this form has no integer view");
   F32x16 sum[kTokens][kPanels];
-  B8x64 codes[kPanels][8];
+  DotWeights<dot_bits(kTraits)> codes[kPanels][8];
   GroupScales<kForm> scales[kPanels];
   for (int t = 0; t < kTokens; ++t) {
     for (int p = 0; p < kPanels; ++p) sum[t][p] = f32_zero();
@@ -102,7 +81,12 @@ template <PackForm kForm, int kPanels, int kTokens>
     const int end = blocks - b < step ? blocks - b : step;
     for (int s = 0; s < end; ++s, w += block_code_bytes(kTraits)) {
 #pragma GCC unroll 2
-      for (int p = 0; p < kPanels; ++p) unpack_codes<kForm>(w + static_cast<size_t>(p) * stride, codes[p]);
+      for (int p = 0; p < kPanels; ++p) {
+        B8x64 bytes[8];
+        unpack_codes<kForm>(w + static_cast<size_t>(p) * stride, bytes);
+#pragma GCC unroll 8
+        for (int j = 0; j < 8; ++j) codes[p][j] = dot_weights<dot_bits(kTraits)>(bytes[j]);
+      }
 #pragma GCC unroll 8
       for (int t = 0; t < kTokens; ++t) {
         if constexpr (kTraits.group == 16) {

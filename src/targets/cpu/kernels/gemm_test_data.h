@@ -182,7 +182,7 @@ template <Act kAct>
 double activation(const std::byte* row, int k) {
   if constexpr (kAct == Act::kQ16) {
     const Q16Block& block = reinterpret_cast<const Q16Block*>(row)[k / kBlock];
-    return static_cast<double>(block.scale) * (128 * block.high[k % kBlock] + block.low[k % kBlock]);
+    return static_cast<double>(block.scale) * code_at(block.codes, k % kBlock);
   } else if constexpr (kAct == Act::kBF16) {
     return bf16_to_f32(reinterpret_cast<const uint16_t*>(row)[k]);
   } else {

@@ -9,15 +9,17 @@
 // gives the same bits in all three, but for dot2_bf16 (its rounding is the instruction's); the tests hold them to it.
 // AVX-512 without VNNI takes the AVX2 code.
 //
-// The integer dot product is the one place where the instruction sets differ in kind:
+// The integer dot product is the one place where the instruction sets differ in kind. Each keeps 32 activation codes of 16
+// bits (-16256 .. 16256) as its instruction reads them, and makes of unpacked weights what it multiplies:
 //
-//   dot_codes<bits, first, count, panels>(w, x, sum)      sum[p] += sum over vectors j in [first, first + count) and
-//   their
-//                                                         4 columns c of (w[p][j] - kDotBias<bits>) * x[4 j + c]
+//   store_codes(first, second, out)           out = 32 codes            DotCodes
+//   dot_weights<bits>(codes)                  64 codes of weights       DotWeights<bits>
+//   dot_codes<bits, first, count, panels>(w, x, start, dot)
+//                                             dot[p] = start + sum over vectors j in [first, first + count) and their 4
+//                                             columns c of w[p][j] * x[4 j + c]
 //
-// codes unsigned of `bits` bits, x signed in -127..127, exact in 32 bits. Panels are done together so that each 4
-// columns of x are spread over a vector once. kDotBias is 0, or 128 where 8-bit codes are made signed first: the caller
-// chooses where the sums start to cancel it.
+// w of `bits` bits, at most 8, unsigned; exact in 32 bits. Panels are done together so that each 4 columns of x are spread over a
+// vector once.
 #pragma once
 
 // Pieces of an inner loop: the compiler must not make calls of them.

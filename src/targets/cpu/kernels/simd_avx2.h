@@ -1,9 +1,4 @@
 // simd.h over AVX2, FMA and F16C: a vector is two registers.
-//
-// Integer dot products go through vpmaddubsw, which adds two products of an unsigned and a signed byte into 16 bits
-// with saturation. Codes of up to 6 bits cannot saturate, and several such sums fit 16 bits before they must be
-// widened: 254 * (2^bits - 1) a step gives 8 steps for 4 bits, 4 for 5, 2 for 6. 8-bit codes would saturate, so they
-// are made signed (code - 128) and multiplied as |w| * (sign(w) x): 2 * 128 * 127 fits.
 #pragma once
 
 #include <immintrin.h>
@@ -113,11 +108,6 @@ inline int32_t reduce_add(I32x16 x) {
   q = _mm_add_epi32(q, _mm_shuffle_epi32(q, 0x4e));
   return _mm_cvtsi128_si32(_mm_add_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
 }
-inline void store_i8(int8_t* p, I32x16 x) {
-  const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(x.a, x.b), 0xd8);
-  const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
-}
 
 inline B8x64 b8_load(const void* p) {
   const __m256i* v = static_cast<const __m256i*>(p);
@@ -146,56 +136,102 @@ inline B8x64 b8_lookup(const uint8_t* table, B8x64 index) {
 }
 inline I32x16 as_i32(B8x64 x) { return {x.a, x.b}; }
 
-template <int kBits>
-inline constexpr int kDotBias = kBits == 8 ? 128 : 0;
+// A code is kept twice. Codes of weights of up to 6 bits multiply its two bytes, 128 * high + low; 8-bit ones would saturate
+// and multiply it as 16 bits, of each four columns 0 and 2 before 1 and 3.
+struct DotCodes {
+  int16_t codes[32];
+  int8_t high[32], low[32];
+};
 
-inline __m256i splat4(const int8_t* x) {
+inline __m256i pack_words(I32x16 x) { return _mm256_permute4x64_epi64(_mm256_packs_epi32(x.a, x.b), 0xd8); }
+inline void store_half(I32x16 codes, int16_t* out, int8_t* high, int8_t* low) {
+  const __m256i words = pack_words(codes);
+  const __m256i order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_shuffle_epi8(words, order));
+  // high = floor((code + 64) / 128), low in -64 .. 63.
+  const __m256i upper = _mm256_srai_epi16(_mm256_add_epi16(words, _mm256_set1_epi16(64)), 7);
+  const __m256i lower = _mm256_sub_epi16(words, _mm256_slli_epi16(upper, 7));
+  const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(upper, lower), 0xd8);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm256_castsi256_si128(bytes));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(low), _mm256_extracti128_si256(bytes, 1));
+}
+inline void store_codes(I32x16 first, I32x16 second, DotCodes* out) {
+  store_half(first, out->codes, out->high, out->low);
+  store_half(second, out->codes + 16, out->high + 16, out->low + 16);
+}
+inline int32_t code_at(const DotCodes& codes, int k) { return 128 * codes.high[k] + codes.low[k]; }
+
+inline __m256i splat4(const void* x) {
   int32_t four;
   std::memcpy(&four, x, 4);
   return _mm256_set1_epi32(four);
 }
 
-// 8-bit codes: one step of |code - 128| * (sign of it * x), pairs widened at once.
-inline __m256i dot_signed(__m256i codes, __m256i four, __m256i total) {
-  const __m256i s = _mm256_xor_si256(codes, _mm256_set1_epi8(static_cast<char>(0x80)));
-  const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(four, s));
-  return _mm256_add_epi32(total, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+// Weights of up to 6 bits: bytes. 254 * (2^bits - 1) a step lets 8 steps of 4 bits, 4 of 5 or 2 of 6 be added in 16 bits.
+template <int kBits>
+struct DotWeights {
+  B8x64 codes;
+};
+template <int kBits>
+SCRATCHY_INLINE DotWeights<kBits> dot_weights(B8x64 codes) {
+  return {codes};
 }
 
-// One panel of dot_codes.
 template <int kBits, int kFirst, int kCount>
-SCRATCHY_INLINE I32x16 dot_panel(const B8x64* w, const int8_t* x, I32x16 sum) {
-  if constexpr (kBits == 8) {
+SCRATCHY_INLINE I32x16 dot_bytes(const DotWeights<kBits>* w, const int8_t* x, I32x16 sum) {
+  constexpr int kFit = kBits <= 4 ? 8 : kBits == 5 ? 4 : 2;
+  constexpr int kRun = kFit < kCount ? kFit : kCount;
+  const __m256i ones = _mm256_set1_epi16(1);
 #pragma GCC unroll 8
-    for (int j = kFirst; j < kFirst + kCount; ++j) {
-      const __m256i four = splat4(x + 4 * j);
-      sum = {dot_signed(w[j].a, four, sum.a), dot_signed(w[j].b, four, sum.b)};
+  for (int j = kFirst; j < kFirst + kCount; j += kRun) {
+    __m256i four = splat4(x + 4 * j);
+    __m256i a = _mm256_maddubs_epi16(w[j].codes.a, four);
+    __m256i b = _mm256_maddubs_epi16(w[j].codes.b, four);
+#pragma GCC unroll 8
+    for (int i = 1; i < kRun; ++i) {
+      four = splat4(x + 4 * (j + i));
+      a = _mm256_add_epi16(a, _mm256_maddubs_epi16(w[j + i].codes.a, four));
+      b = _mm256_add_epi16(b, _mm256_maddubs_epi16(w[j + i].codes.b, four));
     }
-  } else {
-    constexpr int kFit = kBits <= 4 ? 8 : kBits == 5 ? 4 : 2;  // steps that fit 16 bits
-    constexpr int kRun = kFit < kCount ? kFit : kCount;
-    const __m256i ones = _mm256_set1_epi16(1);
+    sum.a = _mm256_add_epi32(sum.a, _mm256_madd_epi16(a, ones));
+    sum.b = _mm256_add_epi32(sum.b, _mm256_madd_epi16(b, ones));
+  }
+  return sum;
+}
+
+template <int kBits, int kFirst, int kCount>
+SCRATCHY_INLINE I32x16 dot_panel(const DotWeights<kBits>* w, const DotCodes& x, I32x16 start) {
+  const I32x16 high = dot_bytes<kBits, kFirst, kCount>(w, x.high, i32_zero());
+  return dot_bytes<kBits, kFirst, kCount>(w, x.low, add(shift_left<7>(high), start));
+}
+
+// 8 bits: pairs of 16 bits, columns 0 and 2, 1 and 3, of the outputs in a and in b.
+template <>
+struct DotWeights<8> {
+  __m256i even_a, odd_a, even_b, odd_b;
+};
+template <>
+SCRATCHY_INLINE DotWeights<8> dot_weights<8>(B8x64 codes) {
+  const __m256i low = _mm256_set1_epi16(0xff);
+  return {_mm256_and_si256(codes.a, low), _mm256_srli_epi16(codes.a, 8), _mm256_and_si256(codes.b, low), _mm256_srli_epi16(codes.b, 8)};
+}
+
+template <int, int kFirst, int kCount>
+SCRATCHY_INLINE I32x16 dot_panel(const DotWeights<8>* w, const DotCodes& x, I32x16 sum) {
 #pragma GCC unroll 8
-    for (int j = kFirst; j < kFirst + kCount; j += kRun) {
-      __m256i four = splat4(x + 4 * j);
-      __m256i low = _mm256_maddubs_epi16(w[j].a, four);
-      __m256i high = _mm256_maddubs_epi16(w[j].b, four);
-#pragma GCC unroll 8
-      for (int i = 1; i < kRun; ++i) {
-        four = splat4(x + 4 * (j + i));
-        low = _mm256_add_epi16(low, _mm256_maddubs_epi16(w[j + i].a, four));
-        high = _mm256_add_epi16(high, _mm256_maddubs_epi16(w[j + i].b, four));
-      }
-      sum.a = _mm256_add_epi32(sum.a, _mm256_madd_epi16(low, ones));
-      sum.b = _mm256_add_epi32(sum.b, _mm256_madd_epi16(high, ones));
-    }
+  for (int j = kFirst; j < kFirst + kCount; ++j) {
+    const __m256i even = splat4(x.codes + 4 * j), odd = splat4(x.codes + 4 * j + 2);
+    sum.a = _mm256_add_epi32(sum.a, _mm256_madd_epi16(w[j].even_a, even));
+    sum.b = _mm256_add_epi32(sum.b, _mm256_madd_epi16(w[j].even_b, even));
+    sum.a = _mm256_add_epi32(sum.a, _mm256_madd_epi16(w[j].odd_a, odd));
+    sum.b = _mm256_add_epi32(sum.b, _mm256_madd_epi16(w[j].odd_b, odd));
   }
   return sum;
 }
 
 template <int kBits, int kFirst, int kCount, int kPanels>
-SCRATCHY_INLINE void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
-  for (int p = 0; p < kPanels; ++p) sum[p] = dot_panel<kBits, kFirst, kCount>(w[p], x, sum[p]);
+SCRATCHY_INLINE void dot_codes(const DotWeights<kBits> (*w)[8], const DotCodes& x, I32x16 start, I32x16* dot) {
+  for (int p = 0; p < kPanels; ++p) dot[p] = dot_panel<kBits, kFirst, kCount>(w[p], x, start);
 }
 
 inline F32x16 dot2_bf16(F32x16 acc, B8x64 w, const uint16_t* x) {

@@ -70,9 +70,6 @@ I32x16 shift_right(I32x16 a) {
 }
 inline I32x16 round_to_i32(F32x16 a) { return {_mm512_cvtps_epi32(a.v)}; }
 inline int32_t reduce_add(I32x16 a) { return _mm512_reduce_add_epi32(a.v); }
-inline void store_i8(int8_t* p, I32x16 a) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a.v));
-}
 
 inline B8x64 b8_load(const void* p) { return {_mm512_loadu_si512(p)}; }
 inline void b8_store(void* p, B8x64 a) { _mm512_storeu_si512(p, a.v); }
@@ -95,11 +92,32 @@ inline B8x64 b8_lookup(const uint8_t* table, B8x64 index) {
 }
 inline I32x16 as_i32(B8x64 a) { return {a.v}; }
 
-template <int kBits>
-inline constexpr int kDotBias = 0;
+// A code is two bytes, 128 * high + low: two dot products of bytes, the first moved up by 7 bits, are that of the code.
+struct DotCodes {
+  int8_t high[32], low[32];
+};
 
-template <int kBits, int kFirst, int kCount, int kPanels>
-SCRATCHY_INLINE void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
+// high = floor((code + 64) / 128), low in -64 .. 63; what is shifted is made positive first.
+inline void store_half(I32x16 codes, int8_t* high, int8_t* low) {
+  const I32x16 upper = sub(shift_right<7>(add(codes, i32_splat(128 * 128 + 64))), i32_splat(128));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm512_cvtepi32_epi8(upper.v));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(low), _mm512_cvtepi32_epi8(sub(codes, shift_left<7>(upper)).v));
+}
+inline void store_codes(I32x16 first, I32x16 second, DotCodes* out) {
+  store_half(first, out->high, out->low);
+  store_half(second, out->high + 16, out->low + 16);
+}
+inline int32_t code_at(const DotCodes& codes, int k) { return 128 * codes.high[k] + codes.low[k]; }
+
+template <int kBits>
+using DotWeights = B8x64;
+template <int kBits>
+SCRATCHY_INLINE B8x64 dot_weights(B8x64 codes) {
+  return codes;
+}
+
+template <int kFirst, int kCount, int kPanels>
+SCRATCHY_INLINE void dot_bytes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
 #pragma GCC unroll 8
   for (int j = kFirst; j < kFirst + kCount; ++j) {
     int32_t four;
@@ -107,6 +125,21 @@ SCRATCHY_INLINE void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum
     const __m512i splat = _mm512_set1_epi32(four);
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) sum[p].v = _mm512_dpbusd_epi32(sum[p].v, w[p][j].v, splat);
+  }
+}
+
+// One panel alone has too few products in flight to hide their latency: its halves are then separate chains.
+template <int kBits, int kFirst, int kCount, int kPanels>
+SCRATCHY_INLINE void dot_codes(const B8x64 (*w)[8], const DotCodes& x, I32x16 start, I32x16* dot) {
+  for (int p = 0; p < kPanels; ++p) dot[p] = i32_zero();
+  dot_bytes<kFirst, kCount, kPanels>(w, x.high, dot);
+  if constexpr (kPanels == 1) {
+    I32x16 low = start;
+    dot_bytes<kFirst, kCount, 1>(w, x.low, &low);
+    dot[0] = add(shift_left<7>(dot[0]), low);
+  } else {
+    for (int p = 0; p < kPanels; ++p) dot[p] = add(shift_left<7>(dot[p]), start);
+    dot_bytes<kFirst, kCount, kPanels>(w, x.low, dot);
   }
 }
 

@@ -119,9 +119,6 @@ inline int32_t reduce_add(const I32x16& a) {
   for (int i = 0; i < 16; ++i) sum += a.v[i];
   return sum;
 }
-inline void store_i8(int8_t* p, const I32x16& a) {
-  for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]);
-}
 
 inline B8x64 b8_load(const void* p) {
   B8x64 out;
@@ -148,14 +145,30 @@ inline B8x64 b8_lookup(const uint8_t* table, const B8x64& index) {
 }
 inline I32x16 as_i32(const B8x64& a) { return std::bit_cast<I32x16>(a); }
 
+struct DotCodes {
+  int16_t codes[32];
+};
+inline void store_codes(const I32x16& first, const I32x16& second, DotCodes* out) {
+  for (int i = 0; i < 16; ++i) {
+    out->codes[i] = static_cast<int16_t>(first.v[i]);
+    out->codes[16 + i] = static_cast<int16_t>(second.v[i]);
+  }
+}
+inline int32_t code_at(const DotCodes& codes, int k) { return codes.codes[k]; }
+
 template <int kBits>
-inline constexpr int kDotBias = 0;
+using DotWeights = B8x64;
+template <int kBits>
+B8x64 dot_weights(const B8x64& codes) {
+  return codes;
+}
 
 template <int kBits, int kFirst, int kCount, int kPanels>
-void dot_codes(const B8x64 (*w)[8], const int8_t* x, I32x16* sum) {
+void dot_codes(const B8x64 (*w)[8], const DotCodes& x, const I32x16& start, I32x16* dot) {
   for (int p = 0; p < kPanels; ++p) {
+    dot[p] = start;
     for (int j = kFirst; j < kFirst + kCount; ++j) {
-      for (int i = 0; i < 64; ++i) sum[p].v[i / 4] += w[p][j].v[i] * x[4 * j + i % 4];
+      for (int i = 0; i < 64; ++i) dot[p].v[i / 4] += w[p][j].v[i] * x.codes[4 * j + i % 4];
     }
   }
 }
