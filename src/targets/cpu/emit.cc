@@ -226,7 +226,7 @@ EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench) {
     list += "&" + symbol + ", ";
   }
   text += "\nconst CompiledProgram* const kPrograms[] = {" + list + "};\nconst int kProgramCount = " + std::to_string(symbols.size()) + ";\n\n}  // namespace scratchy\n\nnamespace scratchy::cli {\n\n";
-  if (bench) text += "void add_bench(CLI::App& app, int& exit_code);\n";
+  if (bench) text += "void add_bench(Command& app);\n";
   text += std::string("const AddCommand kExtraCommands[] = {") + (bench ? "&add_bench, " : "") + "nullptr};\n\n}  // namespace scratchy::cli\n";
   return {"programs.cc", text};
 }
