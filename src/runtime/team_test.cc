@@ -32,7 +32,7 @@ TEST(Team, BarriersOrderWritesOfOneThreadBeforeReadsOfAnother) {
 // Turns of waiting a thread does before it sleeps are about kSpins of team.cc; delays around that number let the others go
 // to sleep at the very moment they are woken. A lost wake-up hangs the test.
 TEST(Team, NobodySleepsThroughAWakeUpHoweverLateTheOthersAre) {
-  constexpr int kRounds = 200, kBarriers = 8, kLongestDelay = 12000;
+  constexpr int kBarriers = 8, kLongestDelay = 12000;
   std::atomic<bool> stop{false};
   std::vector<std::thread> load;
   for (int i = 0; i < 2; ++i) {
@@ -45,8 +45,9 @@ TEST(Team, NobodySleepsThroughAWakeUpHoweverLateTheOthersAre) {
     Team team(threads);
     std::vector<std::minstd_rand> random(static_cast<size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) random[static_cast<size_t>(thread)].seed(static_cast<unsigned>(thread + 1));
+    const int rounds = 600 / threads;
     int64_t sum = 0;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < rounds; ++round) {
       team.run([&](int thread) {
         for (int barrier = 0; barrier < kBarriers; ++barrier) {
           if (barrier % threads == thread) {
@@ -58,7 +59,7 @@ TEST(Team, NobodySleepsThroughAWakeUpHoweverLateTheOthersAre) {
         }
       });
     }
-    EXPECT_EQ(sum, int64_t{kRounds} * kBarriers) << threads << " threads";
+    EXPECT_EQ(sum, int64_t{rounds} * kBarriers) << threads << " threads";
   }
   stop = true;
   for (std::thread& thread : load) thread.join();
