@@ -70,7 +70,9 @@ TEST(Team, EndsWhileItsThreadsSleepOrHaveNotBegun) {
     Team unused(4);
     Team used(4);
     int count = 0;
-    used.run([&](int thread) { count += thread == 0 ? 1 : 0; });
+    used.run([&](int thread) {
+      if (thread == 0) ++count;
+    });
     EXPECT_EQ(count, 1);
   }
 }

@@ -186,7 +186,7 @@ std::string emit_program(const EmitInput& input, const Options& options) {
   const int32_t hidden = plan.hidden_value < 0 ? 0 : static_cast<int32_t>(plan.graph->type({plan.hidden_value}).row_elements());
   text += "\n}  // namespace\n}  // namespace scratchy::cpu\n\nnamespace scratchy {\n\nextern const CompiledProgram " + input.symbol + ";\nconst CompiledProgram " + input.symbol + " = {\n";
   text += "    .arch = " + literal(input.arch) + ",\n    .stem = " + literal(input.stem) + ",\n    .quant = " + literal(input.quant) + ",\n    .profile = " + literal(std::string(options.profile->name)) + ",\n";
-  text += "    .weight_plan = &cpu::kWeightPlan,\n    .packer = &cpu::kWeightPacker,\n    .buckets = cpu::kBuckets,\n    .bucket_count = " + number(static_cast<int64_t>(plan.tapes.size())) + ",\n";
+  text += "    .weight_plan = &cpu::kWeightPlan,\n    .config_facts = cpu::kConfigFacts,\n    .config_fact_count = " + number(static_cast<int64_t>(input.config_facts.size())) + ",\n    .packer = &cpu::kWeightPacker,\n    .buckets = cpu::kBuckets,\n    .bucket_count = " + number(static_cast<int64_t>(plan.tapes.size())) + ",\n";
   text += "    .weights = cpu::kWeights,\n    .weight_count = " + number(static_cast<int64_t>(plan.weights.size())) + ",\n    .page_bytes = " + number(plan.page_bytes) +
           ",\n    .state_bytes = " + number(plan.state_bytes) + ",\n    .scratch_bytes = static_cast<int64_t>(cpu::scratch_bytes()),\n    .vocab_size = " + number(input.vocab_size) +
           ",\n    .max_context = " + number(input.max_context) + ",\n    .hidden_size = " + number(hidden) + ",\n    .whole_prompt = " + (input.whole_prompt ? "true" : "false") + ",\n};\n\n}  // namespace scratchy\n";
