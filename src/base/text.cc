@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace scratchy {
 namespace {
@@ -106,7 +107,13 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 }
 
 bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
+  size_t i = 0;
+  // Eight ASCII bytes at a time, as long as there are any.
+  for (uint64_t word; i + sizeof word <= text.size(); i += sizeof word) {
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if ((word & 0x8080808080808080u) != 0) break;
+  }
+  while (i < text.size()) {
     const size_t length = utf8_length(text, i);
     if (length == 0) return false;
     i += length;

@@ -1,10 +1,10 @@
 // scr bench, linked into a binary whose scope names `bench`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "base/command_line.h"
 
 namespace scratchy::cli {
 
-void add_bench(CLI::App& app, int& exit_code);
+void add_bench(Command& app);
 
 }  // namespace scratchy::cli

@@ -58,24 +58,24 @@ double best_rate(Team& team, double units, Work work) {
   }                                                                                 \
   for (const Vector& chain : chains) *static_cast<volatile Vector*>(sink) = chain
 
-[[gnu::target("avx512f,avx512vnni"), gnu::optimize("O3")]] void multiply_vnni(void* sink) {
+[[gnu::target("avx512f,avx512vnni")]] void multiply_vnni(void* sink) {
   __m512i a = _mm512_set1_epi8(1);
   SCRATCHY_CHAINS(__m512i, a, _mm512_dpbusd_epi32(chain, a, a));
 }
-[[gnu::target("avx512f,avx512bf16"), gnu::optimize("O3")]] void multiply_bf16(void* sink) {
+[[gnu::target("avx512f,avx512bf16")]] void multiply_bf16(void* sink) {
   __m512i a = _mm512_setzero_si512();
   SCRATCHY_CHAINS(__m512, a, _mm512_dpbf16_ps(chain, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(a)));
 }
-[[gnu::target("avx512f"), gnu::optimize("O3")]] void multiply_f32_512(void* sink) {
+[[gnu::target("avx512f")]] void multiply_f32_512(void* sink) {
   __m512 a = _mm512_setzero_ps();
   SCRATCHY_CHAINS(__m512, a, _mm512_fmadd_ps(a, a, chain));
 }
-[[gnu::target("avx2"), gnu::optimize("O3")]] void multiply_maddubs(void* sink) {
+[[gnu::target("avx2")]] void multiply_maddubs(void* sink) {
   __m256i a = _mm256_set1_epi8(1);
   const __m256i ones = _mm256_set1_epi16(1);
   SCRATCHY_CHAINS(__m256i, a, _mm256_add_epi32(chain, _mm256_madd_epi16(_mm256_maddubs_epi16(a, a), ones)));
 }
-[[gnu::target("avx2,fma"), gnu::optimize("O3")]] void multiply_f32_256(void* sink) {
+[[gnu::target("avx2,fma")]] void multiply_f32_256(void* sink) {
   __m256 a = _mm256_setzero_ps();
   SCRATCHY_CHAINS(__m256, a, _mm256_fmadd_ps(a, a, chain));
 }

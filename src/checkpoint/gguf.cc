@@ -63,6 +63,22 @@ class Cursor {
     }
     return take(length, what);
   }
+  // The stored bytes of `count` strings, lengths included. A vocabulary has a hundred thousand: whole ones are passed over,
+  // `text` finds the words for one that is not.
+  Result<std::string_view> texts(uint64_t count) {
+    const uint64_t begin = position_;
+    for (uint64_t i = 0; i < count; ++i) {
+      uint64_t length = 0;
+      const uint64_t left = bytes_.size() - position_;
+      if (left >= sizeof length) std::memcpy(&length, bytes_.data() + position_, sizeof length);
+      if (left >= sizeof length && length <= left - sizeof length) {
+        position_ += sizeof length + length;
+      } else {
+        TRY_STATUS(text(left_in_file(), "a string"));
+      }
+    }
+    return std::string_view(reinterpret_cast<const char*>(bytes_.data()) + begin, position_ - begin);
+  }
 
  private:
   std::span<const std::byte> bytes_;
@@ -149,14 +165,8 @@ class Parser {
       return Failure("array of " + std::to_string(count) + " strings does not fit in the " +
                      std::to_string(in_.left_in_file()) + " bytes left");
     }
-    std::string bytes;
-    for (uint64_t i = 0; i < count; ++i) {
-      TRY(const std::string_view item, in_.text(in_.left_in_file(), "a string"));
-      const uint64_t length = item.size();
-      bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
-      bytes.append(item);
-    }
-    return bytes;
+    TRY(const std::string_view bytes, in_.texts(count));
+    return std::string(bytes);
   }
 
   Status tensor_info() {
@@ -274,7 +284,7 @@ Result<GgufHeader> read_gguf_header(const InputFile& file) {
   const std::string name = "`" + escape_for_message(file.path().string(), 400) + "`";
   std::vector<std::byte> prefix;
   // The header's length is not stored: read ever longer beginnings until it is whole.
-  for (uint64_t length = uint64_t{1} << 20;; length *= 4) {
+  for (uint64_t length = uint64_t{1} << 20;; length *= 2) {
     prefix.resize(std::min({length, file.size(), kMaxHeaderBytes}));
     auto read = file.read(0, prefix);
     if (!read.ok()) return std::move(read).failure().in(name);

@@ -45,7 +45,7 @@ class GgufMetadata {
   Result<std::optional<double>> real(std::string_view key) const;  // f32, f64 or any integer
   Result<std::optional<bool>> boolean(std::string_view key) const;
   Result<std::optional<std::string>> text(std::string_view key) const;
-  Result<std::optional<std::vector<std::string>>> texts(std::string_view key) const;
+  Result<std::optional<std::vector<std::string_view>>> texts(std::string_view key) const;  // views of what is held here
   // Arrays; a scalar counts as an array of one.
   Result<std::optional<std::vector<int64_t>>> integers(std::string_view key) const;
   Result<std::optional<std::vector<double>>> reals(std::string_view key) const;

@@ -131,15 +131,15 @@ Result<std::optional<std::string>> GgufMetadata::text(std::string_view key) cons
   return std::optional(value->bytes.substr(8));
 }
 
-Result<std::optional<std::vector<std::string>>> GgufMetadata::texts(std::string_view key) const {
+Result<std::optional<std::vector<std::string_view>>> GgufMetadata::texts(std::string_view key) const {
   const GgufValue* value = find(key);
-  if (value == nullptr) return std::optional<std::vector<std::string>>();
+  if (value == nullptr) return std::optional<std::vector<std::string_view>>();
   if (value->type != GgufType::kString) return wrong(key, *value, "an array of strings");
-  std::vector<std::string> items;
+  std::vector<std::string_view> items;
   items.reserve(value->count);
   for (size_t at = 0; items.size() < value->count;) {
     const uint64_t length = load<uint64_t>(value->bytes.data() + at);
-    items.emplace_back(value->bytes, at + 8, length);
+    items.emplace_back(value->bytes.data() + at + 8, length);
     at += 8 + length;
   }
   return std::optional(std::move(items));

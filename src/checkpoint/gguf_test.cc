@@ -74,7 +74,7 @@ TEST(Gguf, ReadsMetadataAndTensors) {
   EXPECT_EQ(data.real("f").value(), 1.5);
   EXPECT_EQ(data.real("n").value(), 7.0);
   EXPECT_EQ(data.integers("a").value(), (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(data.texts("s").value(), (std::vector<std::string>{"x", ""}));
+  EXPECT_EQ(data.texts("s").value(), (std::vector<std::string_view>{"x", ""}));
   EXPECT_EQ(data.boolean("b").value(), true);
   EXPECT_EQ(data.integer("i").value(), -1);
   EXPECT_EQ(data.unsigned_integer("absent").value(), std::nullopt);

@@ -33,7 +33,7 @@ struct ChatArguments {
 
 // Which flags were given: the others come from the checkpoint.
 struct Given {
-  CLI::Option *question, *temperature, *top_k, *top_p, *min_p, *penalty, *seed;
+  Option *question, *temperature, *top_k, *top_p, *min_p, *penalty, *seed;
 };
 
 double monotonic_seconds() {
@@ -161,14 +161,14 @@ Result<int> chat(const ChatArguments& arguments, const Given& given) {
   return answer_turns(arguments, turns, [&](const std::string& turn, const auto& take) { return conversation.ask(turn, options, take); });
 }
 
-void add_sampling_options(CLI::App& command, ChatArguments& arguments, Given& given) {
+void add_sampling_options(Command& command, ChatArguments& arguments, Given& given) {
   SamplingOptions& sampling = arguments.sampling;
   const char* group = "sampling (defaults: the checkpoint's, else greedy)";
-  given.temperature = command.add_option("--temperature", sampling.temperature, "0: the most likely token always")->check(CLI::Range(0.0, 100.0))->group(group);
-  given.top_k = command.add_option("--top-k", sampling.top_k, "among the K most likely tokens; 0: all")->check(CLI::NonNegativeNumber)->group(group);
-  given.top_p = command.add_option("--top-p", sampling.top_p, "among the likeliest tokens that make up this share")->check(CLI::Range(0.0, 1.0))->group(group);
-  given.min_p = command.add_option("--min-p", sampling.min_p, "among tokens at least this likely, relative to the best")->check(CLI::Range(0.0, 1.0))->group(group);
-  given.penalty = command.add_option("--repetition-penalty", sampling.repetition_penalty, "above 1: against tokens seen before")->check(CLI::Range(0.01, 100.0))->group(group);
+  given.temperature = command.add_option("--temperature", sampling.temperature, "0: the most likely token always")->range(0.0, 100.0)->group(group);
+  given.top_k = command.add_option("--top-k", sampling.top_k, "among the K most likely tokens; 0: all")->at_least(0)->group(group);
+  given.top_p = command.add_option("--top-p", sampling.top_p, "among the likeliest tokens that make up this share")->range(0.0, 1.0)->group(group);
+  given.min_p = command.add_option("--min-p", sampling.min_p, "among tokens at least this likely, relative to the best")->range(0.0, 1.0)->group(group);
+  given.penalty = command.add_option("--repetition-penalty", sampling.repetition_penalty, "above 1: against tokens seen before")->range(0.01, 100.0)->group(group);
   given.seed = command.add_option("--seed", sampling.seed, "same seed, same answer")->group(group);
 }
 
@@ -197,27 +197,27 @@ void report_speed(const Answer& answer, double first_token_seconds) {
                first_token_seconds * 1e3, answer.ids.size(), answer_speed);
 }
 
-void add_chat(CLI::App& app, int& exit_code) {
+void add_chat(Command& app) {
   auto arguments = std::make_shared<ChatArguments>();
   auto given = std::make_shared<Given>();
-  CLI::App* command = app.add_subcommand("chat", "answer questions");
+  Command* command = app.add_command("chat", "answer questions");
   auto* checkpoint = command->add_option("checkpoint,-m,--model", arguments->checkpoint, "GGUF file or Hugging Face folder");
   given->question = command->add_option("-q,--quick", arguments->question, "one question; answer and leave");
-  auto* prompts = command->add_option("-p,--prompt", arguments->prompts, "a turn of one conversation; may be given more than once")->allow_extra_args(false);
+  auto* prompts = command->add_option("-p,--prompt", arguments->prompts, "a turn of one conversation; may be given more than once");
   prompts->excludes(given->question);
   command->add_option("--system,--system-prompt", arguments->system, "system message");
-  command->add_option("--max-tokens", arguments->max_tokens, "tokens of an answer; default: the rest of the context")->check(CLI::PositiveNumber);
-  command->add_option("--stop", arguments->stops, "text that ends an answer; may be given more than once")->allow_extra_args(false);
+  command->add_option("--max-tokens", arguments->max_tokens, "tokens of an answer; default: the rest of the context")->at_least(1);
+  command->add_option("--stop", arguments->stops, "text that ends an answer; may be given more than once");
   command->add_flag("--raw", arguments->raw, "continue the text as it is, without a chat template");
   command->add_flag("--json", arguments->json, "print one JSON object: text, ids, finish_reason, timings");
-  command->add_option("--chat-template", arguments->template_file, "file of the chat template to use")->check(CLI::ExistingFile);
-  command->add_option("--max-context,--max-model-len", arguments->max_context, "positions to reserve; default: what the model was compiled for")->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "threads; default: one a physical core")->check(CLI::Range(1, 1024));
+  command->add_option("--chat-template", arguments->template_file, "file of the chat template to use")->existing_file();
+  command->add_option("--max-context,--max-model-len", arguments->max_context, "positions to reserve; default: what the model was compiled for")->at_least(1);
+  command->add_option("--threads", arguments->threads, "threads; default: one a physical core")->range(1, 1024);
   add_sampling_options(*command, *arguments, *given);
-  command->callback([arguments, given, checkpoint, &exit_code] {
-    if (checkpoint->count() == 0) throw CLI::RequiredError("a checkpoint: the path of a GGUF file or of a Hugging Face folder");
+  command->runs([arguments, given, checkpoint, command] {
+    if (!checkpoint->given()) return command->misused("a checkpoint is missing: the path of a GGUF file or of a Hugging Face folder");
     const Result<int> done = chat(*arguments, *given);
-    exit_code = done.ok() ? *done : fail(done.failure());
+    return done.ok() ? *done : fail(done.failure());
   });
 }
 

@@ -108,22 +108,22 @@ Status logits(const LogitsArguments& arguments) {
 
 }  // namespace
 
-void add_logits(CLI::App& app, int& exit_code) {
+void add_logits(Command& app) {
   auto arguments = std::make_shared<LogitsArguments>();
-  CLI::App* command = app.add_subcommand("logits", "write the logits of given token ids to a safetensors file");
+  Command* command = app.add_command("logits", "write the logits of given token ids to a safetensors file");
   command->add_option("checkpoint", arguments->checkpoint, "GGUF file or Hugging Face directory")->required();
   auto* ids = command->add_option("--ids", arguments->ids, "token ids, separated by commas");
   auto* file = command->add_option("--ids-file", arguments->ids_file, "file of token ids");
   ids->excludes(file);
-  command->add_option("--last", arguments->last, "logits of the last N positions only")->check(CLI::PositiveNumber);
-  command->add_option("--chunk", arguments->chunk, "tokens a step")->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "threads")->check(CLI::Range(1, 1024));
+  command->add_option("--last", arguments->last, "logits of the last N positions only")->at_least(1);
+  command->add_option("--chunk", arguments->chunk, "tokens a step")->at_least(1);
+  command->add_option("--threads", arguments->threads, "threads")->range(1, 1024);
   command->add_option("--batch-with", arguments->batch_with, "file of other sequences, one a line, that run in the same batches");
   command->add_option("-o,--output", arguments->output, "safetensors file to write")->required();
-  command->callback([arguments, ids, file, &exit_code] {
-    if (ids->count() + file->count() == 0) throw CLI::RequiredError("--ids or --ids-file");
+  command->runs([arguments, ids, file, command] {
+    if (!ids->given() && !file->given()) return command->misused("`--ids` or `--ids-file` is missing");
     const Status done = logits(*arguments);
-    exit_code = done.ok() ? 0 : fail(done.failure());
+    return done.ok() ? 0 : fail(done.failure());
   });
 }
 

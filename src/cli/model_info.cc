@@ -76,13 +76,15 @@ void print_info(bool as_json) {
 
 }  // namespace
 
-void add_model(CLI::App& app, int&) {
+void add_model(Command& app) {
   auto as_json = std::make_shared<bool>(false);
-  CLI::App* model = app.add_subcommand("model", "models of this binary");
-  model->require_subcommand(1);
-  CLI::App* info = model->add_subcommand("info", "print what this binary was compiled for");
+  Command* model = app.add_command("model", "models of this binary");
+  Command* info = model->add_command("info", "print what this binary was compiled for");
   info->add_flag("--json", *as_json, "as one JSON object");
-  info->callback([as_json] { print_info(*as_json); });
+  info->runs([as_json] {
+    print_info(*as_json);
+    return 0;
+  });
 }
 
 }  // namespace scratchy::cli

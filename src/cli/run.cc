@@ -11,22 +11,10 @@ int fail(const Failure& failure) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("scr runs the models it was compiled for");
-  app.require_subcommand(1);
-  int exit_code = 0;
-  add_chat(app, exit_code);
-  add_logits(app, exit_code);
-  add_tokenize(app, exit_code);
-  add_detokenize(app, exit_code);
-  add_template(app, exit_code);
-  add_model(app, exit_code);
-  for (const AddCommand* add = kExtraCommands; *add != nullptr; ++add) (*add)(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_code : 2;
-  }
-  return exit_code;
+  Command scr("scr", "scr runs the models it was compiled for");
+  for (const auto add : {add_chat, add_logits, add_tokenize, add_detokenize, add_template, add_model}) add(scr);
+  for (const AddCommand* add = kExtraCommands; *add != nullptr; ++add) (*add)(scr);
+  return scr.parse(argc, argv);
 }
 
 }  // namespace scratchy::cli

@@ -52,15 +52,15 @@ Result<int> run_template(const std::string& path) {
 
 }  // namespace
 
-void add_template(CLI::App& app, int& exit_code) {
+void add_template(Command& app) {
   auto path = std::make_shared<std::string>();
   auto lines = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("template", "text that a chat template makes of messages");
+  Command* command = app.add_command("template", "text that a chat template makes of messages");
   command->add_option("path", *path, ".jinja file, checkpoint folder or GGUF file")->required();
   command->add_flag("--jsonl", *lines, R"({"messages":[...],"tools":[...],"add_generation_prompt":bool,"kwargs":{...}} a line in, {"text":...} or {"error":...} a line out)")->required();
-  command->callback([path, lines, &exit_code] {
+  command->runs([path, lines] {
     const Result<int> done = run_template(*path);
-    exit_code = done.ok() ? *done : fail(done.failure());
+    return done.ok() ? *done : fail(done.failure());
   });
 }
 

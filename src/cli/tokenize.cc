@@ -68,27 +68,27 @@ Result<int> detokenize(const TokenizeArguments& arguments) {
 
 }  // namespace
 
-void add_tokenize(CLI::App& app, int& exit_code) {
+void add_tokenize(Command& app) {
   auto arguments = std::make_shared<TokenizeArguments>();
-  CLI::App* command = app.add_subcommand("tokenize", "token ids of the text on standard input");
+  Command* command = app.add_command("tokenize", "token ids of the text on standard input");
   command->add_option("path", arguments->path, "tokenizer.json, checkpoint folder or GGUF file")->required();
   command->add_flag("--special", arguments->special, "with the special tokens that the tokenizer puts around a text");
   command->add_flag("--jsonl", arguments->lines, R"({"text":...} a line in, {"ids":[...]} a line out)");
-  command->callback([arguments, &exit_code] {
+  command->runs([arguments] {
     const Result<int> done = tokenize(*arguments);
-    exit_code = done.ok() ? *done : fail(done.failure());
+    return done.ok() ? *done : fail(done.failure());
   });
 }
 
-void add_detokenize(CLI::App& app, int& exit_code) {
+void add_detokenize(Command& app) {
   auto arguments = std::make_shared<TokenizeArguments>();
-  CLI::App* command = app.add_subcommand("detokenize", "text of the JSON array of token ids on standard input");
+  Command* command = app.add_command("detokenize", "text of the JSON array of token ids on standard input");
   command->add_option("path", arguments->path, "tokenizer.json, checkpoint folder or GGUF file")->required();
   command->add_flag("--skip-special", arguments->skip_special, "without special tokens");
   command->add_flag("--jsonl", arguments->lines, R"({"ids":[...]} a line in, {"text":...} a line out)");
-  command->callback([arguments, &exit_code] {
+  command->runs([arguments] {
     const Result<int> done = detokenize(*arguments);
-    exit_code = done.ok() ? *done : fail(done.failure());
+    return done.ok() ? *done : fail(done.failure());
   });
 }
 

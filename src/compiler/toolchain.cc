@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "compiler/object_store.h"
 
 extern char** environ;
 
@@ -77,35 +78,62 @@ std::vector<std::string> words(std::string_view text) {
   return out;
 }
 
+// What the compiler says of itself.
+Result<std::string> version_of(const ToolchainInput& input) {
+  const std::filesystem::path log = input.work_dir / "compiler.log";
+  TRY_STATUS(run_all({{{input.compiler.string(), "--version"}, log}}, 1));
+  return read_file(log, 1 << 20);
+}
+
+// Flags of every source, before its own.
+std::vector<std::string> compile_flags(const ToolchainInput& input) {
+  std::vector<std::string> flags = {"-std=c++20", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections"};
+  for (std::string& flag : words(input.profile_flags)) flags.push_back(std::move(flag));
+  return flags;
+}
+
+Status rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return Done{};
+  return Failure("rename to `" + to.string() + "`: " + std::strerror(errno));
+}
+
 }  // namespace
 
 Status build_binary(const ToolchainInput& input) {
   std::error_code error;
   std::filesystem::create_directories(input.work_dir, error);
   if (input.output.has_parent_path()) std::filesystem::create_directories(input.output.parent_path(), error);
+  TRY(const std::string version, version_of(input));
+  TRY(const ObjectStore store, ObjectStore::open(input.object_dir, input.include_dir, version));
+  const std::vector<std::string> flags = compile_flags(input);
   std::vector<Job> compiles;
+  std::vector<std::pair<std::filesystem::path, std::filesystem::path>> made;  // objects: written here, kept there
   Job link{{input.compiler.string(), "-o", input.output.string() + ".new", "-static-libstdc++", "-static-libgcc", "-Wl,--gc-sections", "-s", "-pthread"}, input.work_dir / "link.log"};
   for (const cpu::EmittedFile& file : input.files) {
     const std::filesystem::path source = input.work_dir / file.name;
-    const std::filesystem::path object = input.work_dir / (file.name + ".o");
+    const std::filesystem::path object = store.place_of(flags, file.text);
     TRY_STATUS(write_file_atomically(source, file.text));
-    Job job{{input.compiler.string(), "-std=c++20", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections", "-I" + input.include_dir.string()},
-            input.work_dir / (file.name + ".log")};
-    for (std::string& flag : words(input.profile_flags)) job.arguments.push_back(std::move(flag));
-    for (const std::string& word : {std::string("-c"), source.string(), std::string("-o"), object.string()}) job.arguments.push_back(word);
-    compiles.push_back(std::move(job));
     link.arguments.push_back(object.string());
+    if (std::filesystem::exists(object, error)) continue;
+    const std::filesystem::path fresh = object.string() + "." + std::to_string(::getpid()) + ".new";
+    Job job{{input.compiler.string()}, input.work_dir / (file.name + ".log")};
+    job.arguments.insert(job.arguments.end(), flags.begin(), flags.end());
+    for (const std::string& word : {"-I" + input.include_dir.string(), std::string("-c"), source.string(), std::string("-o"), fresh.string()}) job.arguments.push_back(word);
+    compiles.push_back(std::move(job));
+    made.emplace_back(fresh, object);
   }
-  TRY_STATUS(run_all(compiles, std::max(1u, std::thread::hardware_concurrency())));
+  const Status compiled = run_all(compiles, std::max(1u, std::thread::hardware_concurrency()));
+  for (const auto& [fresh, object] : made) {
+    if (compiled.ok()) TRY_STATUS(rename_file(fresh, object));
+    else std::filesystem::remove(fresh, error);
+  }
+  TRY_STATUS(compiled);
   TRY(const std::string libraries, read_file(input.link_list, 1 << 20));
   for (const std::string& library : split(libraries, '\n')) {
     if (!library.empty()) link.arguments.push_back(library);
   }
   TRY_STATUS(run_all({link}, 1));
-  if (::rename((input.output.string() + ".new").c_str(), input.output.c_str()) != 0) {
-    return Failure("rename to `" + input.output.string() + "`: " + std::strerror(errno));
-  }
-  return Done{};
+  return rename_file(input.output.string() + ".new", input.output);
 }
 
 }  // namespace scratchy

@@ -17,7 +17,8 @@ struct ToolchainInput {
   std::filesystem::path compiler = "c++";
   std::filesystem::path include_dir;  // src/ of this project
   std::filesystem::path link_list;    // scr_link.txt: archives and libraries, one a line
-  std::filesystem::path work_dir;     // for sources and objects
+  std::filesystem::path work_dir;     // for sources and logs
+  std::filesystem::path object_dir;   // objects kept by content (object_store.h)
   std::string_view profile_flags;
   std::vector<cpu::EmittedFile> files;
   std::filesystem::path output;  // appears whole or not at all

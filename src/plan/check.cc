@@ -79,6 +79,7 @@ class Checker {
           writer[slot] = static_cast<int>(i);
           continue;
         }
+        if (writer[slot] < 0) continue;  // the order of reads and writes is looked at above
         const TapeStep& from = tape_.steps[writer[slot]];
         const bool own = from.work == Work::kReplicated || (from.work == Work::kRows && step.work == Work::kRows &&
                                                             plan_.kernels[from.kernel].sampled == plan_.kernels[step.kernel].sampled);

@@ -67,15 +67,26 @@ void pin(int cpu) {
   sched_setaffinity(0, sizeof set, &set);  // best effort: an unpinned thread is slower, not wrong
 }
 
+// Moves a number that others sleep on, and wakes them.
+//
+// The order must be sequentially consistent. libstdc++ wakes only when its count of sleepers is not 0, and a sleeper first
+// counts itself, then looks at the number once more (in the kernel). Under a weaker order the new number may still be in
+// this processor's store buffer while the count is read as 0: the other sees the old number and sleeps for ever.
+void advance_and_wake(std::atomic<uint32_t>& number) {
+  number.fetch_add(1, std::memory_order_seq_cst);
+  number.notify_all();
+}
+
 }  // namespace
 
+// A thread reads `round_` before it counts itself as arrived, so the number cannot move before it looks; it leaves only
+// when the number has moved, after `arrived_` is 0 again, so a fast thread may enter the next round at once.
 void Barrier::wait() {
   if (thread_count_ == 1) return;
   const uint32_t round = round_.load(std::memory_order_relaxed);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == thread_count_) {
     arrived_.store(0, std::memory_order_relaxed);
-    round_.store(round + 1, std::memory_order_release);
-    round_.notify_all();
+    advance_and_wake(round_);
     return;
   }
   for (int spin = 0; spin < kSpins; ++spin) {
@@ -108,19 +119,18 @@ Team::Team(int thread_count) : barrier_(thread_count) {
 
 Team::~Team() {
   stop_.store(true, std::memory_order_relaxed);
-  job_.fetch_add(1, std::memory_order_release);
-  job_.notify_all();
+  advance_and_wake(job_);
   for (std::thread& thread : threads_) thread.join();
 }
 
 void Team::run(const std::function<void(int)>& work) {
   work_ = &work;
-  job_.fetch_add(1, std::memory_order_release);
-  job_.notify_all();
+  advance_and_wake(job_);
   work(0);
   barrier_.wait();
 }
 
+// `job_` is at most one ahead of `seen`: the next job begins when all have met at the end of this one.
 void Team::loop(int thread) {
   for (uint32_t seen = 0;;) {
     for (int spin = 0; spin < kSpins && job_.load(std::memory_order_acquire) == seen; ++spin) relax();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <random>
+#include <thread>
 
 namespace scratchy {
 namespace {
@@ -24,6 +26,54 @@ TEST(Team, BarriersOrderWritesOfOneThreadBeforeReadsOfAnother) {
       });
     }
     EXPECT_EQ(sum.load(), threads * kRounds * (kRounds + 1) / 2) << threads << " threads";
+  }
+}
+
+// Turns of waiting a thread does before it sleeps are about kSpins of team.cc; delays around that number let the others go
+// to sleep at the very moment they are woken. A lost wake-up hangs the test.
+TEST(Team, NobodySleepsThroughAWakeUpHoweverLateTheOthersAre) {
+  constexpr int kBarriers = 8, kLongestDelay = 12000;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> load;
+  for (int i = 0; i < 2; ++i) {
+    load.emplace_back([&] {
+      while (!stop.load(std::memory_order_relaxed)) {
+      }
+    });
+  }
+  for (const int threads : {2, 3, 9}) {
+    Team team(threads);
+    std::vector<std::minstd_rand> random(static_cast<size_t>(threads));
+    for (int thread = 0; thread < threads; ++thread) random[static_cast<size_t>(thread)].seed(static_cast<unsigned>(thread + 1));
+    const int rounds = 600 / threads;
+    int64_t sum = 0;
+    for (int round = 0; round < rounds; ++round) {
+      team.run([&](int thread) {
+        for (int barrier = 0; barrier < kBarriers; ++barrier) {
+          if (barrier % threads == thread) {
+            ++sum;  // one thread between two barriers: no lock is needed
+            const auto delay = static_cast<int>(random[static_cast<size_t>(thread)]() % kLongestDelay);
+            for (int turn = 0; turn < delay; ++turn) std::atomic_signal_fence(std::memory_order_seq_cst);
+          }
+          team.barrier().wait();
+        }
+      });
+    }
+    EXPECT_EQ(sum, int64_t{rounds} * kBarriers) << threads << " threads";
+  }
+  stop = true;
+  for (std::thread& thread : load) thread.join();
+}
+
+TEST(Team, EndsWhileItsThreadsSleepOrHaveNotBegun) {
+  for (int i = 0; i < 50; ++i) {
+    Team unused(4);
+    Team used(4);
+    int count = 0;
+    used.run([&](int thread) {
+      if (thread == 0) ++count;
+    });
+    EXPECT_EQ(count, 1);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/key_hash.h"
 #include "checkpoint/check_tensors.h"
 #include "checkpoint/load_weight.h"
 
@@ -11,26 +12,6 @@ namespace scratchy {
 namespace {
 
 constexpr uint64_t kDataAlignment = 64;
-
-// FNV-1a over 64 bits, twice with different starts: names a pack, guards against nothing hostile.
-class KeyHash {
- public:
-  void add(std::string_view bytes) {
-    for (const char c : bytes) {
-      a_ = (a_ ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-      b_ = (b_ ^ static_cast<uint8_t>(c)) * 0x10000000233u;
-    }
-  }
-  void add(int64_t number) { add(std::to_string(number) + ","); }
-  std::string hex() const {
-    char text[40];
-    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(a_), static_cast<unsigned long long>(b_));
-    return text;
-  }
-
- private:
-  uint64_t a_ = 0xcbf29ce484222325u, b_ = 0x84222325cbf29ce4u;
-};
 
 // Row-major f32 values under the transforms of a record.
 struct DenseTensor {

@@ -96,10 +96,11 @@ class Workshop:
     def scratchyc(self, *arguments):
         return self.run([self.build / "src" / "compiler" / "scratchyc", *arguments])
 
-    def binary(self, name, *arguments):
-        """Builds a binary; its path, or None with the compiler's words printed."""
+    def binary(self, name, *arguments, objects=None):
+        """Builds a binary; its path, or None with the compiler's words printed. Tests share their objects."""
         output = self.folder / name / "scr"
-        done = self.scratchyc("build", *arguments, "-o", output, "--work-dir", output.parent, "--link-list", self.build / "scr_link.txt")
+        places = ["--work-dir", output.parent, "--object-dir", objects or self.build / "programs" / "objects", "--link-list", self.build / "scr_link.txt"]
+        done = self.scratchyc("build", *arguments, "-o", output, *places)
         if done.returncode != 0:
             print(f"{name}: scratchyc build exited with {done.returncode}\n{done.stderr.strip()}")
             return None

@@ -37,9 +37,10 @@ def main():
         libraries = [workshop.build / "src" / name / f"libscratchy_{name}.a" for name in COMPILER] + [workshop.build / "src/targets/libscratchy_targets.a"]
         compiler = set().union(*(strong_symbols(path) for path in libraries))
         assert len(compiler) > 100, "the compiler's libraries hold next to nothing; is the list of this test right?"
-        if workshop.binary("llama", "-F", "cpu", "--config", config / "config.json") is None:
+        folder = workshop.folder / "objects"
+        if workshop.binary("llama", "-F", "cpu", "--config", config / "config.json", objects=folder) is None:
             return 1
-        objects = sorted(workshop.folder.glob("llama/**/*.o"))
+        objects = sorted(folder.iterdir())
         kept = workshop.folder / "scr.symbols"
         link = (workshop.build / "scr_link.txt").read_text().split()
         subprocess.run(["g++", "-o", kept, "-pthread", "-Wl,--gc-sections", *objects, *link], check=True)

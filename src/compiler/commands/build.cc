@@ -18,7 +18,7 @@ namespace {
 
 struct BuildArguments {
   CommonArguments common;
-  std::string scope, profile = "native", kv, work_dir = "build/programs";
+  std::string scope, profile = "native", kv, work_dir = "build/programs", object_dir;
   std::vector<std::string> configs;
   std::string output = "target/scr", link_list = "build/scr_link.txt", include_dir = "src";
   int max_context = 0;
@@ -40,7 +40,11 @@ bool add_program(const ModelRegistry& registry, ModelSource model, const BuildAr
     if (!compiled) return false;
     std::string symbol = symbol_of(compiled->facts, options.quant);
     while (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) symbol += "_next";
-    for (cpu::EmittedFile& file : emit_model(*compiled, options, symbol)) files.push_back(std::move(file));
+    for (cpu::EmittedFile& file : emit_model(*compiled, options, symbol)) {
+      // Programs share the kernels of matrices: equal names are equal texts.
+      const bool there = std::any_of(files.begin(), files.end(), [&](const cpu::EmittedFile& other) { return other.name == file.name; });
+      if (!there) files.push_back(std::move(file));
+    }
     symbols.push_back(symbol);
   }
   triples += (triples.empty() ? "" : ", ") + model.facts.arch + " / " + model.facts.stem + " / " + (options.quant.empty() ? "dense" : options.quant);
@@ -78,6 +82,7 @@ int build(const BuildArguments& arguments) {
   input.include_dir = arguments.include_dir;
   input.link_list = arguments.link_list;
   input.work_dir = std::filesystem::path(arguments.work_dir) / symbols.front();
+  input.object_dir = arguments.object_dir.empty() ? std::filesystem::path(arguments.work_dir) / "objects" : std::filesystem::path(arguments.object_dir);
   input.profile_flags = profile->flags;
   input.files = std::move(files);
   input.output = arguments.output;
@@ -93,21 +98,22 @@ int build(const BuildArguments& arguments) {
 
 }  // namespace
 
-void add_build(CLI::App& app, int& exit_code) {
+void add_build(Command& app) {
   auto arguments = std::make_shared<BuildArguments>();
-  CLI::App* command = app.add_subcommand("build", "build a binary for a scope");
+  Command* command = app.add_command("build", "build a binary for a scope");
   command->add_option("-F,--features", arguments->scope, "scope: cpu,model/<stem>[,quant/<preset>][,serve][,bench]")->required();
-  command->add_option("-o,--output", arguments->output, "the binary")->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "the binary")->show_default();
   command->add_option("--config", arguments->configs, "a config.json, a GGUF file or a checkpoint folder that is not checked in");
-  command->add_option("--profile", arguments->profile, "instruction set: native or one of " + profile_names())->capture_default_str();
-  command->add_option("--kv", arguments->kv, "type of the KV cache")->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
-  command->add_option("--max-context", arguments->max_context, "positions a sequence may have")->check(CLI::PositiveNumber);
+  command->add_option("--profile", arguments->profile, "instruction set: native or one of " + profile_names())->show_default();
+  command->add_option("--kv", arguments->kv, "type of the KV cache")->one_of({"f32", "f16", "bf16", "i8"});
+  command->add_option("--max-context", arguments->max_context, "positions a sequence may have")->at_least(1);
   command->add_flag("--plain", arguments->plain, "no fusion: every op a kernel of its own");
-  command->add_option("--link-list", arguments->link_list, "what programs are linked with")->capture_default_str();
-  command->add_option("--include", arguments->include_dir, "headers of kernels and runtime")->capture_default_str();
-  command->add_option("--work-dir", arguments->work_dir, "folder for sources and objects")->capture_default_str();
+  command->add_option("--link-list", arguments->link_list, "what programs are linked with")->show_default();
+  command->add_option("--include", arguments->include_dir, "headers of kernels and runtime")->show_default();
+  command->add_option("--work-dir", arguments->work_dir, "folder for sources and logs")->show_default();
+  command->add_option("--object-dir", arguments->object_dir, "folder of compiled objects, shared by builds; default: objects in the work folder");
   add_common_flags(*command, arguments->common);
-  command->callback([arguments, &exit_code] { exit_code = build(*arguments); });
+  command->runs([arguments] { return build(*arguments); });
 }
 
 }  // namespace scratchy

@@ -163,20 +163,20 @@ int check(const CheckArguments& arguments) {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
+void add_check(Command& app) {
   auto arguments = std::make_shared<CheckArguments>();
-  CLI::App* command = app.add_subcommand("check", "compile to verified tapes only: one model, an architecture's, or all");
+  Command* command = app.add_command("check", "compile to verified tapes only: one model, an architecture's, or all");
   add_model_flags(*command, arguments->model);
   command->add_option("--config", arguments->model.config, "stem of a checked-in config, a config.json, a GGUF file or a checkpoint folder; none means every config of the architecture");
-  CLI::Option* all = command->add_flag("--all", arguments->all, "every architecture, config and preset");
-  command->add_option("--threads", arguments->threads, "models at a time; default the processors")->check(CLI::Range(1, 256));
-  command->callback([arguments, all, &exit_code] {
+  command->add_flag("--all", arguments->all, "every architecture, config and preset");
+  command->add_option("--threads", arguments->threads, "models at a time; default the processors")->range(1, 256);
+  command->runs([arguments, command] {
     const ModelFlags& flags = arguments->model;
     const bool named = !flags.arch.empty() || !flags.config.empty();
-    if (!arguments->all && !named) throw CLI::RequiredError("--all, --arch or --config");
-    if (arguments->all && named) throw CLI::ExcludesError(all->get_name(), "--arch and --config");
-    if (!flags.file.empty() && flags.config.empty() && flags.arch.empty()) throw CLI::RequiredError("--config");
-    exit_code = check(*arguments);
+    if (!arguments->all && !named) return command->misused("`--all`, `--arch` or `--config` is missing");
+    if (arguments->all && named) return command->misused("`--all` excludes `--arch` and `--config`");
+    if (!flags.file.empty() && flags.config.empty() && flags.arch.empty()) return command->misused("`--config` is missing");
+    return check(*arguments);
   });
 }
 

@@ -1,11 +1,11 @@
 // The commands of scratchyc. Each adds itself to the command line; exit codes: 0 done, 1 failed, 2 bad usage.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <string>
 
+#include "base/command_line.h"
 #include "base/diagnostic.h"
 #include "base/result.h"
 #include "compiler/pipeline.h"
@@ -23,7 +23,7 @@ struct CommonArguments {
 };
 
 // --models, --presets and --diagnostics. `arguments` must live as long as `command`.
-void add_common_flags(CLI::App& command, CommonArguments& arguments);
+void add_common_flags(Command& command, CommonArguments& arguments);
 
 // Prints what was collected to standard error, as text or JSON. Returns 1, or 0 when there is nothing.
 int report(const Diagnostics& diagnostics, bool json);
@@ -31,12 +31,12 @@ int report(const Diagnostics& diagnostics, bool json);
 // Prints a failure to standard error and returns 1.
 int report(const Failure& failure);
 
-void add_build(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_compile(CLI::App& app, int& exit_code);
-void add_diff(CLI::App& app, int& exit_code);
-void add_explain(CLI::App& app, int& exit_code);
-void add_fmt(CLI::App& app, int& exit_code);
-void add_interpret(CLI::App& app, int& exit_code);
+void add_build(Command& app);
+void add_check(Command& app);
+void add_compile(Command& app);
+void add_diff(Command& app);
+void add_explain(Command& app);
+void add_fmt(Command& app);
+void add_interpret(Command& app);
 
 }  // namespace scratchy

@@ -85,14 +85,14 @@ int compile(const CompileArguments& arguments) {
 
 }  // namespace
 
-void add_compile(CLI::App& app, int& exit_code) {
+void add_compile(Command& app) {
   auto arguments = std::make_shared<CompileArguments>();
-  CLI::App* command = app.add_subcommand("compile", "write the sources of one model");
+  Command* command = app.add_command("compile", "write the sources of one model");
   add_model_flags(*command, arguments->model);
   command->add_option("--config", arguments->model.config, "stem of a checked-in config, a config.json, a GGUF file or a checkpoint folder")->required();
   command->add_option("--emit", arguments->emit, "print a stage: program, graph, graph-after=<pass>, tape or sources");
   command->add_option("-o,--output", arguments->output, "folder for the sources");
-  command->callback([arguments, &exit_code] { exit_code = compile(*arguments); });
+  command->runs([arguments] { return compile(*arguments); });
 }
 
 }  // namespace scratchy

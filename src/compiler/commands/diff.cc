@@ -110,13 +110,13 @@ int diff(const DiffArguments& arguments) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, int& exit_code) {
+void add_diff(Command& app) {
   auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* command = app.add_subcommand("diff", "show two forwards side by side");
+  Command* command = app.add_command("diff", "show two forwards side by side");
   command->add_option("left", arguments->left, "architecture, or a .fwd text")->required();
   command->add_option("right", arguments->right, "architecture, or a .fwd text")->required();
   add_common_flags(*command, arguments->common);
-  command->callback([arguments, &exit_code] { exit_code = diff(*arguments); });
+  command->runs([arguments] { return diff(*arguments); });
 }
 
 }  // namespace scratchy

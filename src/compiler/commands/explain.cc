@@ -113,21 +113,21 @@ int explain(ExplainArguments arguments) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
+void add_explain(Command& app) {
   auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App* command = app.add_subcommand("explain", "show each step with its bytes, operations and predicted time");
+  Command* command = app.add_command("explain", "show each step with its bytes, operations and predicted time");
   add_model_flags(*command, arguments->model);
   command->add_option("--config", arguments->model.config, "stem of a checked-in config, a config.json, a GGUF file or a checkpoint folder");
   command->add_option("-F,--features", arguments->scope, "scope of one model: cpu,model/<stem>[,quant/<preset>]");
-  command->add_option("--bandwidth", arguments->bandwidth, "bytes read from memory, GB/s")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--multiply-rate", arguments->multiply_rate, "1e9 multiply-adds a second")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--depth", arguments->depth, "positions before a decoded token")->check(CLI::Range(0, 1 << 30))->capture_default_str();
-  command->add_option("--prompt", arguments->prompt, "rows of the prompt, at most the largest bucket")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--bandwidth", arguments->bandwidth, "bytes read from memory, GB/s")->at_least(1)->show_default();
+  command->add_option("--multiply-rate", arguments->multiply_rate, "1e9 multiply-adds a second")->at_least(1)->show_default();
+  command->add_option("--depth", arguments->depth, "positions before a decoded token")->range(0, 1 << 30)->show_default();
+  command->add_option("--prompt", arguments->prompt, "rows of the prompt, at most the largest bucket")->at_least(1)->show_default();
   command->add_option("--measured", arguments->measured, "a file of `scr bench latency --profile`: measured times beside the predicted, of its depth and prompt");
   command->add_option("--html", arguments->html, "write a self-contained page with the memory map");
-  command->callback([arguments, &exit_code] {
-    if (arguments->scope.empty() && arguments->model.config.empty()) throw CLI::RequiredError("-F or --config");
-    exit_code = explain(*arguments);
+  command->runs([arguments, command] {
+    if (arguments->scope.empty() && arguments->model.config.empty()) return command->misused("`-F` or `--config` is missing");
+    return explain(*arguments);
   });
 }
 

@@ -42,13 +42,13 @@ int fmt(const FmtArguments& arguments) {
 
 }  // namespace
 
-void add_fmt(CLI::App& app, int& exit_code) {
+void add_fmt(Command& app) {
   auto arguments = std::make_shared<FmtArguments>();
-  CLI::App* command = app.add_subcommand("fmt", "lay out .fwd texts; names the files that change");
+  Command* command = app.add_command("fmt", "lay out .fwd texts; names the files that change");
   command->add_option("files", arguments->files, ".fwd texts")->required();
   command->add_flag("--check", arguments->check, "change nothing, fail if something would change");
   add_common_flags(*command, arguments->common);
-  command->callback([arguments, &exit_code] { exit_code = fmt(*arguments); });
+  command->runs([arguments] { return fmt(*arguments); });
 }
 
 }  // namespace scratchy

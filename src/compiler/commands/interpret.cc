@@ -72,23 +72,23 @@ int interpret(const InterpretArguments& arguments) {
 
 }  // namespace
 
-void add_interpret(CLI::App& app, int& exit_code) {
+void add_interpret(Command& app) {
   auto arguments = std::make_shared<InterpretArguments>();
-  CLI::App* command = app.add_subcommand("interpret", "write the logits of given token ids by the reference interpreter");
+  Command* command = app.add_command("interpret", "write the logits of given token ids by the reference interpreter");
   add_model_flags(*command, arguments->model);
   command->add_option("--config", arguments->model.config, "stem of a checked-in config, a config.json, a GGUF file or a checkpoint folder; default: the checkpoint's own");
   command->add_option("--weights", arguments->weights, "GGUF file or Hugging Face directory")->required();
   auto* ids = command->add_option("--ids", arguments->ids, "token ids, separated by commas");
   auto* file = command->add_option("--ids-file", arguments->ids_file, "file of token ids");
   ids->excludes(file);
-  command->add_option("--last", arguments->last, "logits of the last N positions only")->check(CLI::PositiveNumber);
-  command->add_option("--chunk", arguments->chunk, "tokens a step; default all")->check(CLI::PositiveNumber);
-  command->add_option("--context-length", arguments->context_length, "the context that rotary scaling is chosen for")->check(CLI::PositiveNumber);
+  command->add_option("--last", arguments->last, "logits of the last N positions only")->at_least(1);
+  command->add_option("--chunk", arguments->chunk, "tokens a step; default all")->at_least(1);
+  command->add_option("--context-length", arguments->context_length, "the context that rotary scaling is chosen for")->at_least(1);
   command->add_flag("--f64", arguments->f64, "compute and write f64");
   command->add_option("-o,--output", arguments->output, "safetensors file to write")->required();
-  command->callback([arguments, ids, file, &exit_code] {
-    if (ids->count() + file->count() == 0) throw CLI::RequiredError("--ids or --ids-file");
-    exit_code = interpret(*arguments);
+  command->runs([arguments, ids, file, command] {
+    if (!ids->given() && !file->given()) return command->misused("`--ids` or `--ids-file` is missing");
+    return interpret(*arguments);
   });
 }
 

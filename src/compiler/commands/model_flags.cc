@@ -67,14 +67,14 @@ bool known_preset(const ModelFlags& flags, Diagnostics& diagnostics) {
 
 }  // namespace
 
-void add_model_flags(CLI::App& command, ModelFlags& flags) {
+void add_model_flags(Command& command, ModelFlags& flags) {
   command.add_option("file", flags.file, "text to compile instead of the architecture's forward.fwd");
   command.add_option("--arch", flags.arch, "architecture, a folder of models/");
   command.add_option("--quant", flags.quant, "quant preset; none means what the config says");
-  command.add_option("--target", flags.target, "cpu, or null, which computes nothing")->capture_default_str();
-  command.add_option("--profile", flags.profile, "instruction set: native or one of " + profile_names())->capture_default_str();
-  command.add_option("--kv", flags.kv, "type of the KV cache")->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
-  command.add_option("--max-context", flags.max_context, "positions a sequence may have")->check(CLI::PositiveNumber);
+  command.add_option("--target", flags.target, "cpu, or null, which computes nothing")->show_default();
+  command.add_option("--profile", flags.profile, "instruction set: native or one of " + profile_names())->show_default();
+  command.add_option("--kv", flags.kv, "type of the KV cache")->one_of({"f32", "f16", "bf16", "i8"});
+  command.add_option("--max-context", flags.max_context, "positions a sequence may have")->at_least(1);
   command.add_flag("--plain", flags.plain, "no fusion: every op a kernel of its own");
   add_common_flags(command, flags.common);
 }

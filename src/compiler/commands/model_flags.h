@@ -25,7 +25,7 @@ struct ModelFlags {
 };
 
 // All of the above but --config, which commands word for themselves.
-void add_model_flags(CLI::App& command, ModelFlags& flags);
+void add_model_flags(Command& command, ModelFlags& flags);
 
 struct SelectedModel {
   std::unique_ptr<const ArchDecl> own_arch;  // of an arch.json outside of the models folder

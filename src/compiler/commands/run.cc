@@ -4,10 +4,10 @@
 
 namespace scratchy {
 
-void add_common_flags(CLI::App& command, CommonArguments& arguments) {
-  command.add_option("--models", arguments.models, "folder of models")->capture_default_str();
-  command.add_option("--presets", arguments.presets, "folder of quant presets")->capture_default_str();
-  command.add_option("--diagnostics", arguments.diagnostics, "how mistakes are shown: text or json")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+void add_common_flags(Command& command, CommonArguments& arguments) {
+  command.add_option("--models", arguments.models, "folder of models")->show_default();
+  command.add_option("--presets", arguments.presets, "folder of quant presets")->show_default();
+  command.add_option("--diagnostics", arguments.diagnostics, "how mistakes are shown: text or json")->one_of({"text", "json"})->show_default();
 }
 
 int report(const Diagnostics& diagnostics, bool json) {
@@ -22,16 +22,9 @@ int report(const Failure& failure) {
 }
 
 int run_scratchyc(int argc, char** argv) {
-  CLI::App app("scratchyc compiles a forward pass, a config and a quant preset to the sources of one program");
-  app.require_subcommand(1);
-  int exit_code = 0;
-  for (const auto add : {add_build, add_compile, add_check, add_explain, add_interpret, add_fmt, add_diff}) add(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return exit_code;
+  Command scratchyc("scratchyc", "scratchyc compiles a forward pass, a config and a quant preset to the sources of one program");
+  for (const auto add : {add_build, add_compile, add_check, add_explain, add_interpret, add_fmt, add_diff}) add(scratchyc);
+  return scratchyc.parse(argc, argv);
 }
 
 }  // namespace scratchy

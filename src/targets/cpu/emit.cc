@@ -123,23 +123,43 @@ std::string operand_text(const Operand& operand) {
   return "{}";
 }
 
-std::string emit_variants(const Options& options, const std::string& symbol) {
-  std::string text = "#include \"targets/cpu/kernels/steps.h\"\n\nnamespace scratchy::cpu {\n\nextern const GemmVariant " + symbol + "_variants[];\n\nconst GemmVariant " +
-                     symbol + "_variants[] = {\n";
-  for (const VariantChoice& variant : options.variants) {
-    const std::string form = "static_cast<PackForm>(" + number(static_cast<int64_t>(variant.form)) + ")";
-    const std::string act = "static_cast<Act>(" + number(static_cast<int64_t>(variant.activation)) + ")";
+std::string form_text(PackForm form) { return "static_cast<PackForm>(" + number(static_cast<int64_t>(form)) + ")"; }
+std::string act_text(Act act) { return "static_cast<Act>(" + number(static_cast<int64_t>(act)) + ")"; }
+
+// The table of ways to hold a matrix; the kernels it points to are in files of their own.
+std::string emit_variants(const std::vector<VariantChoice>& variants) {
+  std::string text = "constexpr GemmVariant kVariants[] = {\n";
+  for (const VariantChoice& variant : variants) {
     const char* kind = variant.activation == Act::kF32 ? "kF32" : variant.activation == Act::kBF16 ? "kBF16" : "kQ16";
-    text += "    {" + number(static_cast<int64_t>(variant.form)) + ", ActivationKind::" + kind + ", &gemm_variant<" + form + ", " + act + ">, &unpack_row<" + form +
-            ">},  // " + std::string(pack_form_name(variant.form)) + "\n";
+    text += "    {" + number(static_cast<int64_t>(variant.form)) + ", ActivationKind::" + kind + ", &gemm_variant<" + form_text(variant.form) + ", " + act_text(variant.activation) +
+            ">, &unpack_row<" + form_text(variant.form) + ">},  // " + std::string(pack_form_name(variant.form)) + "\n";
   }
-  return text + "};\n\n}  // namespace scratchy::cpu\n";
+  return text + "};\n\n";
+}
+
+// One file a layout. Its name says all that it depends on besides the profile.
+std::vector<EmittedFile> emit_matrix_kernels(const std::vector<VariantChoice>& variants) {
+  std::map<PackForm, std::pair<std::string, std::string>> forms;  // name of the file, instantiations
+  for (const VariantChoice& variant : variants) {
+    auto& [name, text] = forms[variant.form];
+    if (name.empty()) {
+      name = "matrix_" + std::string(pack_form_name(variant.form));
+      text = "template void unpack_row<" + form_text(variant.form) + ">(const std::byte*, int32_t, int32_t, float*);\n";
+    }
+    name += variant.activation == Act::kF32 ? "_f32" : variant.activation == Act::kBF16 ? "_bf16" : "_q16";
+    text += "template void gemm_variant<" + form_text(variant.form) + ", " + act_text(variant.activation) + ">(const GemmCall&);\n";
+  }
+  std::vector<EmittedFile> files;
+  for (const auto& [form, file] : forms) {
+    files.push_back({file.first + ".cc", "#include \"targets/cpu/kernels/matrix_kernels.h\"\n\nnamespace scratchy::cpu {\n\n" + file.second + "\n}  // namespace scratchy::cpu\n"});
+  }
+  return files;
 }
 
 std::string emit_program(const EmitInput& input, const Options& options) {
   const Plan& plan = *input.plan;
-  std::string text = "#include \"targets/cpu/kernels/row_math.h\"\n#include \"targets/cpu/kernels/steps.h\"\n#include \"targets/cpu/pack_matrix.h\"\n\n"
-                     "namespace scratchy::cpu {\n\nextern const GemmVariant " + input.symbol + "_variants[];\n\nnamespace {\n\n";
+  std::string text = "#include \"targets/cpu/kernels/matrix_kernels_fwd.h\"\n#include \"targets/cpu/kernels/row_math.h\"\n#include \"targets/cpu/kernels/steps.h\"\n"
+                     "#include \"targets/cpu/pack_matrix.h\"\n\nnamespace scratchy::cpu {\nnamespace {\n\n";
   const PreparedKinds kinds = prepared_kinds(options.variants);
   text += std::string("constexpr PreparedKinds kPrepared{") + (kinds.bf16 ? "true" : "false") + ", " + (kinds.q16 ? "true" : "false") + "};\n\n";
   const KernelContext context{&plan, &options, input.max_context};
@@ -154,7 +174,7 @@ std::string emit_program(const EmitInput& input, const Options& options) {
                number(tape.shared_row_bytes) + ", " + number(tape.local_row_bytes) + ", " + operand_text(emitter.slot(plan.logits_value)) + ", " +
                operand_text(emitter.slot(plan.hidden_value)) + "},\n";
   }
-  text += buckets + "};\n\n" + emit_weight_plan(input.weights) + emit_weight_records(plan, input.weights, input.symbol, options.variants.size());
+  text += buckets + "};\n\n" + emit_weight_plan(input.weights) + emit_variants(options.variants) + emit_weight_records(plan, input.weights, options.variants.size());
   text += "constexpr ConfigFact kConfigFacts[] = {\n";
   for (const ConfigValue& fact : input.config_facts) {
     char value[40];
@@ -166,7 +186,7 @@ std::string emit_program(const EmitInput& input, const Options& options) {
   const int32_t hidden = plan.hidden_value < 0 ? 0 : static_cast<int32_t>(plan.graph->type({plan.hidden_value}).row_elements());
   text += "\n}  // namespace\n}  // namespace scratchy::cpu\n\nnamespace scratchy {\n\nextern const CompiledProgram " + input.symbol + ";\nconst CompiledProgram " + input.symbol + " = {\n";
   text += "    .arch = " + literal(input.arch) + ",\n    .stem = " + literal(input.stem) + ",\n    .quant = " + literal(input.quant) + ",\n    .profile = " + literal(std::string(options.profile->name)) + ",\n";
-  text += "    .weight_plan = &cpu::kWeightPlan,\n    .packer = &cpu::kWeightPacker,\n    .buckets = cpu::kBuckets,\n    .bucket_count = " + number(static_cast<int64_t>(plan.tapes.size())) + ",\n";
+  text += "    .weight_plan = &cpu::kWeightPlan,\n    .config_facts = cpu::kConfigFacts,\n    .config_fact_count = " + number(static_cast<int64_t>(input.config_facts.size())) + ",\n    .packer = &cpu::kWeightPacker,\n    .buckets = cpu::kBuckets,\n    .bucket_count = " + number(static_cast<int64_t>(plan.tapes.size())) + ",\n";
   text += "    .weights = cpu::kWeights,\n    .weight_count = " + number(static_cast<int64_t>(plan.weights.size())) + ",\n    .page_bytes = " + number(plan.page_bytes) +
           ",\n    .state_bytes = " + number(plan.state_bytes) + ",\n    .scratch_bytes = static_cast<int64_t>(cpu::scratch_bytes()),\n    .vocab_size = " + number(input.vocab_size) +
           ",\n    .max_context = " + number(input.max_context) + ",\n    .hidden_size = " + number(hidden) + ",\n    .whole_prompt = " + (input.whole_prompt ? "true" : "false") + ",\n};\n\n}  // namespace scratchy\n";
@@ -193,7 +213,9 @@ PlanFacts plan_facts(const Options& options, int32_t max_tokens) {
 }
 
 std::vector<EmittedFile> emit(const EmitInput& input, const Options& options) {
-  return {{input.symbol + ".cc", emit_program(input, options)}, {input.symbol + "_variants.cc", emit_variants(options, input.symbol)}};
+  std::vector<EmittedFile> files = emit_matrix_kernels(options.variants);
+  files.insert(files.begin(), {input.symbol + ".cc", emit_program(input, options)});
+  return files;
 }
 
 EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench) {
@@ -204,7 +226,7 @@ EmittedFile emit_registry(const std::vector<std::string>& symbols, bool bench) {
     list += "&" + symbol + ", ";
   }
   text += "\nconst CompiledProgram* const kPrograms[] = {" + list + "};\nconst int kProgramCount = " + std::to_string(symbols.size()) + ";\n\n}  // namespace scratchy\n\nnamespace scratchy::cli {\n\n";
-  if (bench) text += "void add_bench(CLI::App& app, int& exit_code);\n";
+  if (bench) text += "void add_bench(Command& app);\n";
   text += std::string("const AddCommand kExtraCommands[] = {") + (bench ? "&add_bench, " : "") + "nullptr};\n\n}  // namespace scratchy::cli\n";
   return {"programs.cc", text};
 }

@@ -1,9 +1,9 @@
 // Writes the C++ of one compiled program: kernels as instantiations with constant shapes, tapes as constant tables.
 //
-//   program.cc    row programs, steps, tapes, the weight plan and the program record
-//   variants.cc   the matrix kernels, one instantiation a layout
+//   program_*.cc   row programs, steps, tapes, the weight plan and the program record
+//   matrix_*.cc    the matrix kernels of one layout; the same for every program that uses it
 //
-// Both include the headers of kernels/ and nothing of the compiler. Equal inputs give equal bytes.
+// They include the headers of kernels/ and nothing of the compiler. Equal inputs give equal bytes.
 #pragma once
 
 #include <string>

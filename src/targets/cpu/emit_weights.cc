@@ -85,7 +85,7 @@ std::string emit_weight_plan(const WeightPlanView& plan) {
   return text + "constexpr WeightPlanView kWeightPlan{" + roots_name + ", kSources, " + ignored_name + ", " + tags_name + ", " + metadata_name + ", " + number(plan.layers) + "};\n\n";
 }
 
-std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights, const std::string& symbol, size_t variant_count) {
+std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights, size_t variant_count) {
   std::map<std::pair<std::string, int>, int32_t> sources;
   for (size_t i = 0; i < weights.sources.size(); ++i) sources[{std::string(weights.sources[i].name), weights.sources[i].layer}] = static_cast<int32_t>(i);
   const std::vector<MatrixReads> reads = matrix_reads(plan);
@@ -110,7 +110,7 @@ std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights,
       text += "constexpr WeightTransform " + transforms + "[] = {" + items + "};\n";
     }
     const bool panels = use.storage == PlannedWeight::Storage::kPanels;
-    records += "    {" + number(source->second) + ", " + number(use.matrices) + ", " + number(use.rows) + ", " + number(use.columns) + ", " + (panels ? symbol + "_variants" : "nullptr") +
+    records += "    {" + number(source->second) + ", " + number(use.matrices) + ", " + number(use.rows) + ", " + number(use.columns) + ", " + (panels ? "kVariants" : "nullptr") +
                ", " + number(panels ? static_cast<int64_t>(variant_count) : 0) + ", " + transforms + ", " + number(static_cast<int64_t>(use.transforms.size())) + ", " + number(reads[i].token) + ", " + number(reads[i].sampled) + "},  // " + resource.name + " " +
                number(resource.layer) + " " + kind_text(use.storage) + "\n";
   }

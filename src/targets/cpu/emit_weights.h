@@ -15,7 +15,7 @@ std::string emit_weight_plan(const WeightPlanView& plan);
 // A C++ string literal; anything but plain ASCII as octal, so that no text can end the literal.
 std::string literal(std::string_view text);
 
-// `constexpr WeightRecord kWeights[]`.
-std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights, const std::string& symbol, size_t variant_count);
+// `constexpr WeightRecord kWeights[]`; matrices refer to `kVariants`.
+std::string emit_weight_records(const Plan& plan, const WeightPlanView& weights, size_t variant_count);
 
 }  // namespace scratchy::cpu

@@ -17,7 +17,7 @@ class GgufForTest {
     take<uint64_t>();  // tensors
     const auto count = take<uint64_t>();
     for (uint64_t i = 0; i < count; ++i) {
-      const std::string key = text();
+      const std::string key(text());
       value(key, take<uint32_t>());
     }
     return std::move(out_);
@@ -31,16 +31,16 @@ class GgufForTest {
     at_ += sizeof value;
     return value;
   }
-  std::string text() {
+  std::string_view text() {
     const auto size = take<uint64_t>();
     at_ += size;
-    return bytes_.substr(at_ - size, size);
+    return std::string_view(bytes_).substr(at_ - size, size);
   }
   void value(const std::string& key, uint32_t type) {
     constexpr size_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     const std::string name = key.starts_with("tokenizer.ggml.") ? key.substr(15) : "";
     if (type == 8) {
-      const std::string seen = text();
+      const std::string_view seen = text();
       if (name == "model") out_.model = seen;
       if (name == "pre") out_.pre = seen;
     } else if (type == 9) {
@@ -48,7 +48,7 @@ class GgufForTest {
       const auto count = take<uint64_t>();
       for (uint64_t i = 0; i < count; ++i) {
         if (element == 8) {
-          const std::string seen = text();
+          const std::string_view seen = text();
           if (name == "tokens") out_.tokens.push_back(seen);
           if (name == "merges") out_.merges.push_back(seen);
         }

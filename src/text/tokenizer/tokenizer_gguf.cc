@@ -86,14 +86,14 @@ GgufTokenType type_of(const GgufVocabulary& gguf, size_t id) {
 Status read_tokens(const GgufVocabulary& gguf, TokenizerParts& parts, std::vector<AddedToken>& added) {
   parts.vocabulary.reserve(gguf.tokens.size(), 0);
   for (size_t id = 0; id < gguf.tokens.size(); ++id) {
-    const std::string& text = gguf.tokens[id];
+    const std::string_view text = gguf.tokens[id];
     if (!is_utf8(text)) return Failure("tokenizer.ggml.tokens[" + std::to_string(id) + "]: not valid UTF-8");
     if (auto status = parts.vocabulary.add(static_cast<int32_t>(std::min<size_t>(id, INT32_MAX)), text); !status.ok())
       return std::move(status).failure().in("tokenizer.ggml.tokens");
     const GgufTokenType type = type_of(gguf, id);
     const bool special = type == GgufTokenType::kControl || type == GgufTokenType::kUnknown;
     if ((special || type == GgufTokenType::kUserDefined) && !text.empty())
-      added.push_back({.id = static_cast<int32_t>(id), .content = text, .special = special});
+      added.push_back({.id = static_cast<int32_t>(id), .content = std::string(text), .special = special});
   }
   return Done{};
 }
@@ -113,16 +113,16 @@ Status read_gpt2(const GgufVocabulary& gguf, TokenizerParts& parts) {
   uint32_t rank = 0;
   std::optional<int32_t> product;
   std::string joint;
-  for (const std::string& merge : gguf.merges) {
+  for (const std::string_view merge : gguf.merges) {
     // The first byte may be a space that belongs to the token.
     const size_t space = merge.find(' ', 1);
     const auto refuse = [&](const char* why) {
       return Failure("tokenizer.ggml.merges[" + std::to_string(rank) + "]: `" + escape_for_message(merge) + "` " + why);
     };
     if (space == merge.npos) return refuse("must be two tokens with a space between");
-    const auto left = parts.vocabulary.find(std::string_view(merge).substr(0, space));
-    const auto right = parts.vocabulary.find(std::string_view(merge).substr(space + 1));
-    joint.assign(merge, 0, space).append(merge, space + 1);
+    const auto left = parts.vocabulary.find(merge.substr(0, space));
+    const auto right = parts.vocabulary.find(merge.substr(space + 1));
+    joint.assign(merge.substr(0, space)).append(merge.substr(space + 1));
     // The results of a trained vocabulary's merges follow each other, so the next id is worth a look before a search.
     const int32_t next = product.value_or(-1) + 1;
     product = parts.vocabulary.holds(next) && parts.vocabulary.text(next) == joint ? next : parts.vocabulary.find(joint);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 
 #include "text/tokenizer/tokenizer.h"
 
@@ -40,8 +41,9 @@ Tokenizer character_tokenizer() {
 
 Tokenizer byte_tokenizer() {
   scratchy::GgufVocabulary vocabulary{.model = "gpt2", .pre = "llama-bpe", .tokens = {}, .token_types = {}};
+  std::deque<std::string> tokens;
   const auto add = [&](std::string token, int32_t type) {
-    vocabulary.tokens.push_back(std::move(token));
+    vocabulary.tokens.push_back(tokens.emplace_back(std::move(token)));
     vocabulary.token_types.push_back(type);
   };
   int next = 0x100;

@@ -8,7 +8,7 @@
 
 #include "targets/cpu/kernels/attention.h"
 #include "targets/cpu/kernels/cache_primitives.h"
-#include "targets/cpu/kernels/gemm.h"
+#include "targets/cpu/kernels/pack_panel.h"
 #include "targets/cpu/kernels/prepared_rows.h"
 
 namespace scratchy::cpu {
@@ -25,32 +25,6 @@ inline Share row_share(const Frame& frame, const Operand& replicated, bool sampl
 // The token row that row t of a step stands for.
 inline const TokenRow& token_row(const Frame& frame, int t, bool sampled) {
   return frame.batch->rows[sampled ? frame.batch->output_rows[t] : t];
-}
-
-// One row of a packed matrix as f32, [I].
-template <PackForm kForm>
-void unpack_row(const std::byte* panels, int32_t I, int32_t row, float* out) {
-  const std::byte* panel = panels + static_cast<size_t>(row / kPanel) * panel_bytes(kForm, I);
-  const int lane = row % kPanel;
-  int column = 0;
-  for_each_weight_block<kForm>(panel, blocks_of(I), [&](const WeightBlock<kForm>& block, int) {
-    [&]<int... kColumns>(std::integer_sequence<int, kColumns...>) {
-      (
-          [&] {
-            alignas(64) float lanes[kPanel];
-            f32_store(lanes, block.template column<kColumns>());
-            if (column < I) out[column] = lanes[lane];
-            ++column;
-          }(),
-          ...);
-    }(std::make_integer_sequence<int, kBlock>());
-  });
-}
-
-template <PackForm kForm, Act kAct>
-void gemm_variant(const GemmCall& c) {
-  gemm<kForm, kAct>(c.x, RowIndex{c.x_rows}, c.weights, GemmShape{c.row_count, c.inputs, c.outputs},
-                    PanelRange{c.panel_begin, c.panel_end}, c.y, RowIndex{c.y_rows}, static_cast<size_t>(c.y_stride));
 }
 
 // [replicated, ids, table, out]: out[t, j] = table[ids[t, j]], `count` ids a row; ids are the batch's tokens when the
