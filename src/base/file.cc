@@ -106,7 +106,15 @@ Result<std::string> read_file(const std::filesystem::path& path, uint64_t limit)
   return content;
 }
 
+Status check_replaceable(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) return Done{};
+  return Failure("write `" + escape_for_message(path.string(), 400) + "`: what is there is no regular file and is not replaced");
+}
+
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  TRY_STATUS(check_replaceable(path));
   std::string temporary = path.string() + ".XXXXXX";
   const int descriptor = ::mkstemp(temporary.data());
   if (descriptor < 0) return system_failure("write", path);

@@ -61,7 +61,11 @@ class MappedFile {
 // The whole of a file of at most `limit` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, uint64_t limit = uint64_t{1} << 30);
 
-// Writes to a temporary file beside `path`, syncs it and renames it over `path`; on failure nothing is left behind.
+// A Failure where something stands that is no regular file (a device, a pipe, a folder): a rename would take its place.
+Status check_replaceable(const std::filesystem::path& path);
+
+// Writes to a temporary file beside `path`, syncs it and renames it over `path` if that is replaceable; on failure nothing is
+// left behind.
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace scratchy

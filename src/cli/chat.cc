@@ -2,11 +2,11 @@
 
 #include "cli/chat.h"
 
-#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <vector>
@@ -36,23 +36,9 @@ struct Given {
   Option *question, *temperature, *top_k, *top_p, *min_p, *penalty, *seed;
 };
 
-double monotonic_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+using Clock = std::chrono::steady_clock;
 
-// Seconds since this process began (field 22 of /proc/self/stat, proc(5), in clock ticks); 0 when not known.
-double seconds_since_start() {
-  std::ifstream file("/proc/self/stat");
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  const std::vector<std::string> fields = split(text.substr(name_end + 2), ' ');
-  if (fields.size() < 20) return 0;
-  return std::max(0.0, monotonic_seconds() - std::strtod(fields[19].c_str(), nullptr) / static_cast<double>(::sysconf(_SC_CLK_TCK)));
-}
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // The checkpoint's way of sampling with the flags over it. Flags that only mean something when sampling turn it on where
 // the checkpoint says nothing.
@@ -89,14 +75,14 @@ Json to_json(const Answer& answer, double first_token_seconds) {
           {"timings", timings(answer, first_token_seconds)}};
 }
 
-// Answers the turns one after the other.
-Result<int> answer_turns(const ChatArguments& arguments, const std::vector<std::string>& turns, const std::function<Result<Answer>(const std::string&, const std::function<void(std::string_view)>&)>& ask) {
+// Answers the turns one after the other. `begin`: when the command began, which the first token's time is counted from.
+Result<int> answer_turns(const ChatArguments& arguments, Clock::time_point begin, const std::vector<std::string>& turns, const std::function<Result<Answer>(const std::string&, const std::function<void(std::string_view)>&)>& ask) {
   Json all = Json::array();
   for (const std::string& turn : turns) {
     double first_token = 0;
     const bool is_first = all.empty();
     TRY(const Answer answer, ask(turn, [&](std::string_view piece) {
-      if (is_first && first_token == 0) first_token = seconds_since_start();
+      if (is_first && first_token == 0) first_token = seconds_since(begin);
       if (!arguments.json) write_piece(piece);
     }));
     if (first_token == 0) first_token = answer.prompt_seconds;
@@ -129,6 +115,7 @@ Result<std::vector<std::string>> turns_of(const ChatArguments& arguments, const 
 }
 
 Result<int> chat(const ChatArguments& arguments, const Given& given) {
+  const Clock::time_point begin = Clock::now();
   TRY_STATUS(check_programs());
   TRY(const std::vector<std::string> turns, turns_of(arguments, given));
   for (const std::string& turn : turns) {
@@ -150,7 +137,7 @@ Result<int> chat(const ChatArguments& arguments, const Given& given) {
   options.interrupted = &interrupted();
   if (arguments.raw) {
     std::vector<int32_t> history;
-    return answer_turns(arguments, turns, [&](const std::string& turn, const auto& take) -> Result<Answer> {
+    return answer_turns(arguments, begin, turns, [&](const std::string& turn, const auto& take) -> Result<Answer> {
       TRY(const std::vector<int32_t> prompt, encode_raw_prompt(opened.text, turn));
       return generate(source, history, prompt, opened.text.tokenizer, sampler, options, take);
     });
@@ -158,7 +145,7 @@ Result<int> chat(const ChatArguments& arguments, const Given& given) {
   Conversation conversation(opened.text, source, sampler);
   conversation.set_system(arguments.system);
   if (turns.empty()) return chat_with_person(conversation, options);
-  return answer_turns(arguments, turns, [&](const std::string& turn, const auto& take) { return conversation.ask(turn, options, take); });
+  return answer_turns(arguments, begin, turns, [&](const std::string& turn, const auto& take) { return conversation.ask(turn, options, take); });
 }
 
 void add_sampling_options(Command& command, ChatArguments& arguments, Given& given) {

@@ -1,4 +1,6 @@
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/commands.h"
 #include "cli/extra_commands.h"
@@ -14,7 +16,9 @@ int run(int argc, char** argv) {
   Command scr("scr", "scr runs the models it was compiled for");
   for (const auto add : {add_chat, add_logits, add_tokenize, add_detokenize, add_template, add_model}) add(scr);
   for (const AddCommand* add = kExtraCommands; *add != nullptr; ++add) (*add)(scr);
-  return scr.parse(argc, argv);
+  const int exit_code = scr.parse(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  return fail(Failure(std::string("write standard output: ") + std::strerror(errno)));  // a full disk, say
 }
 
 }  // namespace scratchy::cli

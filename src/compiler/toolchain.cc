@@ -100,6 +100,7 @@ Status rename_file(const std::filesystem::path& from, const std::filesystem::pat
 }  // namespace
 
 Status build_binary(const ToolchainInput& input) {
+  TRY_STATUS(check_replaceable(input.output));
   std::error_code error;
   std::filesystem::create_directories(input.work_dir, error);
   if (input.output.has_parent_path()) std::filesystem::create_directories(input.output.parent_path(), error);
