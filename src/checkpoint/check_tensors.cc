@@ -16,40 +16,18 @@ namespace {
 
 constexpr size_t kListed = 12;
 
-// Whether `text` fits `pattern`, where `*` stands for any text. Two positions and one way back: linear memory, no
-// recursion.
-bool fits(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      mark = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++mark;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_ignored_tensor(std::string_view pattern, std::string_view name, int32_t layers) {
   constexpr std::string_view kBeyond = "{beyond}";
   const size_t at = pattern.find(kBeyond);
-  if (at == std::string_view::npos) return fits(pattern, name);
+  if (at == std::string_view::npos) return fits_pattern(pattern, name);
   for (size_t begin = 0; begin < name.size(); ++begin) {
     if (!is_digit(name[begin]) || (begin > 0 && is_digit(name[begin - 1]))) continue;
     size_t end = begin;
     while (end < name.size() && is_digit(name[end])) ++end;
     if (end - begin > 9 || std::stol(std::string(name.substr(begin, end - begin))) < layers) continue;
-    if (fits(pattern.substr(0, at), name.substr(0, begin)) && fits(pattern.substr(at + kBeyond.size()), name.substr(end))) {
+    if (fits_pattern(pattern.substr(0, at), name.substr(0, begin)) && fits_pattern(pattern.substr(at + kBeyond.size()), name.substr(end))) {
       return true;
     }
   }

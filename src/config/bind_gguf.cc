@@ -13,6 +13,7 @@ namespace scratchy {
 namespace {
 
 constexpr std::string_view kScaling = "rope.scaling.";
+constexpr std::string_view kRopeDefault = "rope_scaling.";  // of gguf_defaults: a field of the record
 
 // Metadata floats are f32; the decimal that stands for the same f32 is what a config.json has.
 double decimal_of(double value) {
@@ -45,7 +46,7 @@ class GgufBinder {
     take_rope();
     take_from_tensors();
     for (const auto& [key, value] : arch_.gguf_defaults) {
-      if (!raw_.values.contains(key)) set(key, value, key);
+      if (!raw_.values.contains(key) && !key.starts_with(kRopeDefault)) set(key, value, key);
     }
     if (diagnostics_.size() != before) return std::nullopt;
     return std::move(raw_);
@@ -152,6 +153,9 @@ class GgufBinder {
       } else {
         record.push_back({name, value});
       }
+    }
+    for (const auto& [key, value] : arch_.gguf_defaults) {
+      if (key.starts_with(kRopeDefault)) record.push_back({key.substr(kRopeDefault.size()), value});
     }
     set("rope_scaling", Constant::record(std::move(record)), tag_ + ".rope.scaling.type");
   }
