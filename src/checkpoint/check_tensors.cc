@@ -76,8 +76,28 @@ std::set<std::string, std::less<>> used_tensors(const Checkpoint& checkpoint, co
       used.insert(path + ".weight");
       for (std::string& name : weight_tensors(checkpoint, path)) used.insert(std::move(name));
     }
+    for (const WeightForm& other : source.forms) {
+      if (!other.copy || !has_form(checkpoint, root, source, other)) continue;
+      for (std::string& name : weight_tensors(checkpoint, weight_path(other, root, source.layer, 0))) used.insert(std::move(name));
+    }
   }
   return used;
+}
+
+// Whether two tensors hold the same bytes, read a piece at a time.
+Result<bool> same_bytes(const Checkpoint& checkpoint, const TensorInfo& a, const TensorInfo& b) {
+  if (a.dtype != b.dtype || a.blocks != b.blocks || a.shape != b.shape) return false;
+  constexpr uint64_t kPiece = uint64_t{1} << 20;
+  std::vector<std::byte> left, right;
+  for (uint64_t at = 0; at < a.bytes; at += kPiece) {
+    const uint64_t size = std::min(kPiece, a.bytes - at);
+    left.resize(size);
+    right.resize(size);
+    TRY_STATUS(checkpoint.read_part(a, at, left));
+    TRY_STATUS(checkpoint.read_part(b, at, right));
+    if (left != right) return false;
+  }
+  return true;
 }
 
 std::string number_text(double value) {
@@ -138,6 +158,27 @@ Result<WeightRoot> choose_root(const Checkpoint& checkpoint, const WeightPlanVie
   }
   if (fitting != nullptr) return *fitting;
   return Failure("missing " + with_thousands(fewest.size()) + " of the program's weights: " + listed(fewest));
+}
+
+Status check_copies(const Checkpoint& checkpoint, const WeightPlanView& plan, const WeightRoot& root) {
+  for (const WeightSource& source : plan.sources) {
+    const WeightForm* form = find_form_of(checkpoint, root, source);
+    if (form == nullptr || form->copy) continue;
+    const std::string path = weight_path(*form, root, source.layer, 0);
+    for (const WeightForm& other : source.forms) {
+      if (!other.copy || !has_form(checkpoint, root, source, other)) continue;
+      const std::string other_path = weight_path(other, root, source.layer, 0);
+      for (const std::string& name : weight_tensors(checkpoint, other_path)) {
+        const TensorInfo* original = checkpoint.find(path + name.substr(other_path.size()));
+        bool same = original != nullptr;
+        if (same) {
+          TRY(same, same_bytes(checkpoint, *original, *checkpoint.find(name)));
+        }
+        if (!same) return Failure("tensor `" + escape_for_message(name) + "` differs from weight `" + escape_for_message(path) + "`, to which the config ties it");
+      }
+    }
+  }
+  return Done{};
 }
 
 Result<WeightRoot> check_tensors(const Checkpoint& checkpoint, const WeightPlanView& plan) {

@@ -177,10 +177,13 @@ std::string weight_path(const WeightForm& form, const WeightRoot& root, int32_t 
 
 const WeightForm* find_form_of(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source) {
   for (const WeightForm& form : source.forms) {
-    if ((form.place == WeightPlace::kGguf) != checkpoint.is_gguf()) continue;
-    if (is_there(checkpoint, form, weight_path(form, root, source.layer, 0))) return &form;
+    if (has_form(checkpoint, root, source, form)) return &form;
   }
   return nullptr;
+}
+
+bool has_form(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source, const WeightForm& form) {
+  return (form.place == WeightPlace::kGguf) == checkpoint.is_gguf() && is_there(checkpoint, form, weight_path(form, root, source.layer, 0));
 }
 
 Result<LoadedWeight> load_weight(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source) {

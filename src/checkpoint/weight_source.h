@@ -31,6 +31,7 @@ struct WeightForm {
   std::string_view path;
   bool bare = false;        // the path is a tensor's whole name: no ".weight", no quantised forms
   bool transposed = false;  // stored [in, out]
+  bool copy = false;        // may also stand beside the first form, with the same bytes: the head of a tied model
 
   // Rows first, first + step, ... of `of` stored rows: a part of a fused matrix. of == 0: all rows, as stored.
   int64_t first = 0;

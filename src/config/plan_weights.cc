@@ -70,8 +70,19 @@ class WeightPlanner {
   std::span<const WeightForm> forms_of(const WeightEntry& entry, const WeightUse& use) {
     if (const auto found = planned_.find(entry.name); found != planned_.end()) return *found->second;
     std::vector<WeightForm> forms;
+    add_forms(entry, use, false, forms);
+    for (const WeightDecl& decl : facts_.weights) {
+      if (decl.tied_to == entry.name) add_forms(*arch_.find_weight(decl.name), use, true, forms);
+    }
+    plan_.forms.push_back(std::move(forms));
+    planned_[entry.name] = &plan_.forms.back();
+    return plan_.forms.back();
+  }
+
+  void add_forms(const WeightEntry& entry, const WeightUse& use, bool copy, std::vector<WeightForm>& forms) {
     for (const FormDecl& decl : entry.forms) {
       WeightForm form;
+      form.copy = copy;
       form.place = decl.place;
       form.path = keep(decl.path);
       form.bare = decl.bare;
@@ -88,9 +99,6 @@ class WeightPlanner {
       form.add = static_cast<float>(decl.add);
       forms.push_back(form);
     }
-    plan_.forms.push_back(std::move(forms));
-    planned_[entry.name] = &plan_.forms.back();
-    return plan_.forms.back();
   }
 
   int64_t number(Expression expression, int64_t fallback, const WeightUse& use) {

@@ -254,6 +254,31 @@ TEST_F(SmallCheckpoint, RefusesTensorsNobodyReadsButNotThoseWithAReason) {
   EXPECT_NE(root.failure().message().find("`lm_head.weight`"), std::string::npos);
 }
 
+// A tied model whose head is stored too, or alone.
+TEST_F(PlanWeights, AStoredHeadOfATiedModelMustRepeatTheEmbedding) {
+  const std::vector<float> table = {1, 2, 3, 4}, other = {1, 2, 3, 5};
+  const std::vector<WeightForm> forms = {{.path = "embed_tokens"}, {.place = WeightPlace::kOuter, .path = "lm_head", .copy = true}};
+  const std::vector<WeightSource> sources = {{.name = "embed_tokens", .rows = 2, .columns = 2, .forms = forms}};
+  const std::vector<WeightRoot> roots = {{"model.", ""}};
+  const WeightPlanView plan{.roots = roots, .sources = sources, .ignored = {}, .gguf_tags = {}, .metadata = {}, .layers = 0};
+  const auto folder = fs::temp_directory_path() / "scratchy_check_copies";
+  fs::create_directories(folder);
+  const auto verdict = [&](const std::vector<std::pair<std::string, std::span<const float>>>& named) -> std::string {
+    std::vector<TensorToWrite> tensors;
+    for (const auto& [name, values] : named) tensors.push_back({name, DType::kF32, {2, 2}, std::as_bytes(values)});
+    EXPECT_TRUE(write_safetensors(folder / "model.safetensors", tensors).ok());
+    const auto checkpoint = Checkpoint::open(folder);
+    const auto root = check_tensors(*checkpoint, plan);
+    if (!root.ok()) return root.failure().message();
+    const auto same = check_copies(*checkpoint, plan, *root);
+    return same.ok() ? "fits" : same.failure().message();
+  };
+  EXPECT_EQ(verdict({{"model.embed_tokens.weight", table}, {"lm_head.weight", table}}), "fits");
+  EXPECT_EQ(verdict({{"lm_head.weight", table}}), "fits");
+  EXPECT_NE(verdict({{"model.embed_tokens.weight", table}, {"lm_head.weight", other}}).find("`lm_head.weight` differs"), std::string::npos);
+  fs::remove_all(folder);
+}
+
 TEST_F(PlanWeights, EveryPresetParses) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator(testing::source_dir() / "quant")) {
