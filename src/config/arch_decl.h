@@ -70,6 +70,7 @@ struct WeightEntry {
   bool per_layer = false;
   bool dense = false;  // read as f32 values, whatever its rank
   Expression rows = nullptr, columns = nullptr, experts = nullptr;
+  Expression when = nullptr;  // there when it holds; null = always
   std::string tied_to;
   Expression tied_when = nullptr;
   std::vector<FormDecl> forms;

@@ -219,6 +219,7 @@ class ArchReader {
       entry.columns = reader.expression("columns");
       entry.experts = reader.expression("experts");
       entry.dense = reader.boolean("dense", bias);
+      entry.when = reader.expression("when");
       entry.tied_to = reader.text("tied_to");
       entry.tied_when = reader.expression("tied_when");
       const bool bare = reader.boolean("bare", bias), outer = reader.boolean("outer");
