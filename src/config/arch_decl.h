@@ -91,6 +91,7 @@ struct ArchDecl {
 
   std::vector<std::string> architectures, model_types, gguf;
   std::optional<WhenDecl> when;
+  std::vector<WhenDecl> gguf_when;  // of GGUF metadata; all must hold
 
   std::map<std::string, KeyRule> keys;  // declared ones
   std::vector<std::string> shared_keys;  // all that std.json has rules for
@@ -107,7 +108,7 @@ struct ArchDecl {
   std::vector<std::pair<std::string, std::string>> roots;    // decoder, outer
   std::vector<std::pair<std::string, std::string>> ignored;  // pattern, reason
   std::map<std::string, std::string> gguf_keys;              // metadata key -> canonical key
-  std::map<std::string, Constant> gguf_defaults;             // of keys the metadata leaves out
+  std::map<std::string, DeclaredValue> gguf_defaults;        // of keys the metadata leaves out, in place of `defaults`
 
   const WeightEntry* find_weight(std::string_view weight) const {
     for (const WeightEntry& entry : weights) {

@@ -141,7 +141,7 @@ TEST_F(PlanWeights, GgufMetadataBindsLikeTheConfigBesideIt) {
     const auto tags = registry_->find_for_gguf(**checkpoint->gguf().text("general.architecture"));
     ASSERT_FALSE(tags.empty());
     EXPECT_EQ(tags[0]->name, arch_->name);
-    const auto own = bind_gguf(checkpoint->gguf(), checkpoint->tensors(), *tags[0], "own", diagnostics_);
+    const auto own = bind_gguf(checkpoint->gguf(), checkpoint->tensors(), {}, *tags[0], "own", diagnostics_);
     ASSERT_TRUE(own.has_value()) << entry.path() << "\n" << diagnostics_.to_text();
     for (const auto& [key, value] : facts->values) {
       if (key == "weight_dtype" || key == "max_position_embeddings" || key == "context_length") continue;

@@ -77,9 +77,14 @@ class ArchReader {
   }
 
   void read_when(ObjectReader& arch) {
-    const Json* json = arch.take("when");
-    if (json == nullptr) return;
-    ObjectReader reader(*json, "when", context_);
+    if (const Json* json = arch.take("when")) out_.when = when_of(*json, "when");
+    const Json* list = arch.take("gguf_when");
+    if (list == nullptr || !list->is_array()) return;
+    for (const Json& item : *list) out_.gguf_when.push_back(when_of(item, "gguf_when"));
+  }
+
+  WhenDecl when_of(const Json& json, const std::string& place) {
+    ObjectReader reader(json, place, context_);
     WhenDecl when{.key = reader.text("key"), .value = {}, .is_not = false};
     const Json* is = reader.take("is");
     const Json* is_not = reader.take("is_not");
@@ -87,7 +92,7 @@ class ArchReader {
     when.is_not = is_not != nullptr;
     if (const Json* value = is_not != nullptr ? is_not : is) when.value = constant_of(*value).value_or(Constant());
     reader.finish();
-    out_.when = std::move(when);
+    return when;
   }
 
   // `config`: key names, `@group`s, and the rules of keys that std.json doesn't know under `keys`.
@@ -285,7 +290,8 @@ class ArchReader {
       }
     }
     if (const Json* defaults = arch.take("gguf_defaults")) {
-      for (const auto& [key, value] : defaults->items()) out_.gguf_defaults[key] = constant_of(value).value_or(Constant());
+      ObjectReader reader(*defaults, "gguf_defaults", context_);
+      for (const auto& [key, value] : defaults->items()) out_.gguf_defaults[key] = declared_value(reader, "gguf_defaults." + key, value);
     }
   }
 
