@@ -76,6 +76,9 @@ std::set<std::string, std::less<>> used_tensors(const Checkpoint& checkpoint, co
       used.insert(path + ".weight");
       for (std::string& name : weight_tensors(checkpoint, path)) used.insert(std::move(name));
     }
+    if (form->split_heads > 0) {
+      for (std::string& name : weight_tensors(checkpoint, weight_path(other_part(*form), root, source.layer, 0))) used.insert(std::move(name));
+    }
     for (const WeightForm& other : source.forms) {
       if (!other.copy || !has_form(checkpoint, root, source, other)) continue;
       for (std::string& name : weight_tensors(checkpoint, weight_path(other, root, source.layer, 0))) used.insert(std::move(name));

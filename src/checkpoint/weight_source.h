@@ -49,6 +49,11 @@ struct WeightForm {
   int64_t tile_begin = 0;
   bool tile_columns = false;
 
+  // Each of so many heads is split over two tensors: its first rows lie here, transposed, [heads, columns, first rows]; its
+  // other rows in `beside`, [heads, other rows, columns]. 0 = no.
+  int32_t split_heads = 0;
+  std::string_view beside;
+
   // Vectors only, in this order.
   bool log_of_negative = false;  // the stored value is -exp(x)
   float add = 0.0F;              // added to the stored value

@@ -62,6 +62,8 @@ struct FormDecl {
   bool bare = false, transposed = false, log_of_negative = false, tile_columns = false;
   Expression first = nullptr, step = nullptr, of = nullptr, rotary_heads = nullptr;
   Expression tile_groups = nullptr, tile_width = nullptr, tile_begin = nullptr;
+  Expression split_heads = nullptr;
+  std::string beside;
   double add = 0.0;
 };
 

@@ -277,14 +277,29 @@ class GgufBinder {
     return false;
   }
 
+  std::optional<int64_t> integer(const std::string& name) const {
+    const auto numbers = metadata_.integers(tag_ + "." + name);
+    if (!numbers.ok() || !*numbers || (*numbers)->empty()) return std::nullopt;
+    return (*numbers)->front();
+  }
+
+  // Widths that metadata gives as sums and products: of the heads of a state, and of latent attention.
+  void take_head_widths() {
+    const auto value_heads = integer("ssm.time_step_rank"), inner = integer("ssm.inner_size");
+    if (arch_.keys.contains("linear_value_head_dim") && value_heads.value_or(0) > 0 && inner) {
+      set("linear_value_head_dim", Constant::integer(*inner / *value_heads), tag_ + ".ssm.inner_size");
+    }
+    if (!arch_.keys.contains("qk_nope_head_dim")) return;
+    const auto rotary = integer("rope.dimension_count"), split_key = integer("attention.key_length_mla");
+    const auto key = split_key ? split_key : integer("attention.key_length"), value = integer("attention.value_length");
+    if (key && rotary) set("qk_nope_head_dim", Constant::integer(*key - *rotary), tag_ + ".attention.key_length");
+    if (!split_key && value) set("v_head_dim", Constant::integer(*value), tag_ + ".attention.value_length");
+  }
+
   void take_from_tensors() {
     take_optional_weights();
     if (arch_.keys.contains("attention_k_eq_v")) set("attention_k_eq_v", Constant::boolean(keys_are_values()), "attn_v.weight");
-    const Constant* value_heads = raw_.given("linear_num_value_heads");
-    const auto inner = metadata_.integers(tag_ + ".ssm.inner_size");
-    if (value_heads != nullptr && value_heads->is_int() && value_heads->as_int() > 0 && inner.ok() && *inner && !(*inner)->empty()) {
-      set("linear_value_head_dim", Constant::integer((*inner)->front() / value_heads->as_int()), tag_ + ".ssm.inner_size");
-    }
+    take_head_widths();
     const TensorInfo* embedding = find_tensor(tensors_, "token_embd.weight");
     if (embedding != nullptr && embedding->shape.size() == 2 && !raw_.values.contains("vocab_size")) {
       set("vocab_size", Constant::integer(static_cast<int64_t>(embedding->shape[0])), "token_embd.weight");

@@ -95,6 +95,8 @@ class WeightPlanner {
       form.tile_width = static_cast<int32_t>(number(decl.tile_width, 1, use));
       form.tile_begin = number(decl.tile_begin, 0, use);
       form.tile_columns = decl.tile_columns;
+      form.split_heads = static_cast<int32_t>(number(decl.split_heads, 0, use));
+      form.beside = keep(decl.beside);
       form.log_of_negative = decl.log_of_negative;
       form.add = static_cast<float>(decl.add);
       forms.push_back(form);

@@ -268,6 +268,8 @@ class ArchReader {
       form.tile_width = reader.expression("tile_width");
       form.tile_begin = reader.expression("tile_begin");
       form.tile_columns = reader.boolean("tile_columns");
+      form.split_heads = reader.expression("split_heads");
+      if (const std::string beside = reader.text("beside"); !beside.empty()) form.beside = placed(prefix, beside);
       form.log_of_negative = reader.boolean("log_of_negative");
       form.add = reader.number("add");
       reader.finish();
