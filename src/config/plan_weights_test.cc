@@ -254,6 +254,24 @@ TEST_F(SmallCheckpoint, RefusesTensorsNobodyReadsButNotThoseWithAReason) {
   EXPECT_NE(root.failure().message().find("`lm_head.weight`"), std::string::npos);
 }
 
+// Two heads of three rows: the first of each lies transposed in a tensor of its own.
+TEST_F(PlanWeights, HeadsSplitOverTwoTensorsArePutTogether) {
+  const std::vector<float> first = {1, 2, 7, 8}, others = {3, 4, 5, 6, 9, 10, 11, 12};
+  const auto folder = fs::temp_directory_path() / "scratchy_split_heads";
+  fs::create_directories(folder);
+  ASSERT_TRUE(write_safetensors(folder / "model.safetensors", {{"k.weight", DType::kF32, {2, 2, 1}, std::as_bytes(std::span(first))},
+                                                               {"v.weight", DType::kF32, {2, 2, 2}, std::as_bytes(std::span(others))}})
+                  .ok());
+  const auto checkpoint = Checkpoint::open(folder);
+  const std::vector<WeightForm> forms = {{.path = "k", .split_heads = 2, .beside = "v"}};
+  const auto loaded = load_weight(*checkpoint, {}, {.name = "kv", .rows = 6, .columns = 2, .forms = forms});
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  EXPECT_EQ(loaded->dense, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  const auto wrong = load_weight(*checkpoint, {}, {.name = "kv", .rows = 2, .columns = 2, .forms = forms});
+  EXPECT_FALSE(wrong.ok());
+  fs::remove_all(folder);
+}
+
 // A tied model whose head is stored too, or alone.
 TEST_F(PlanWeights, AStoredHeadOfATiedModelMustRepeatTheEmbedding) {
   const std::vector<float> table = {1, 2, 3, 4}, other = {1, 2, 3, 5};
