@@ -190,7 +190,7 @@ Result<WeightRoot> check_tensors(const Checkpoint& checkpoint, const WeightPlanV
   const auto used = used_tensors(checkpoint, plan, root);
   std::vector<std::string> unwanted;
   for (const TensorInfo& tensor : checkpoint.tensors()) {
-    if (used.contains(tensor.name) || is_unneeded_tensor(tensor.name)) continue;
+    if (tensor.count() == 0 || used.contains(tensor.name) || is_unneeded_tensor(tensor.name)) continue;
     const bool ignored = std::any_of(plan.ignored.begin(), plan.ignored.end(), [&](const IgnoredTensor& entry) {
       return is_ignored_tensor(entry.pattern, tensor.name, plan.layers);
     });
