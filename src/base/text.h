@@ -29,4 +29,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 // Whether `text` is well-formed UTF-8 (no overlong forms, no surrogates, at most U+10FFFF).
 bool is_utf8(std::string_view text);
 
+// Whether `text` fits `pattern`, where `*` stands for any text.
+bool fits_pattern(std::string_view pattern, std::string_view text);
+
 }  // namespace scratchy

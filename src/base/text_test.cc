@@ -28,6 +28,14 @@ TEST(IsUtf8, RefusesSurrogatesAndOverlongForms) {
   EXPECT_FALSE(is_utf8("\xf4\x90\x80\x80"));
 }
 
+TEST(FitsPattern, AStarIsAnyText) {
+  EXPECT_TRUE(fits_pattern("a.*.c", "a.b.b.c"));
+  EXPECT_TRUE(fits_pattern("*", ""));
+  EXPECT_TRUE(fits_pattern("*bc*", "abcbcd"));
+  EXPECT_FALSE(fits_pattern("a.*.c", "a.c"));
+  EXPECT_FALSE(fits_pattern("a", "ab"));
+}
+
 TEST(WithThousands, GroupsByThree) {
   EXPECT_EQ(with_thousands(0), "0");
   EXPECT_EQ(with_thousands(1234567), "1,234,567");

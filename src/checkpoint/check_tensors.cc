@@ -16,40 +16,18 @@ namespace {
 
 constexpr size_t kListed = 12;
 
-// Whether `text` fits `pattern`, where `*` stands for any text. Two positions and one way back: linear memory, no
-// recursion.
-bool fits(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      mark = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++mark;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_ignored_tensor(std::string_view pattern, std::string_view name, int32_t layers) {
   constexpr std::string_view kBeyond = "{beyond}";
   const size_t at = pattern.find(kBeyond);
-  if (at == std::string_view::npos) return fits(pattern, name);
+  if (at == std::string_view::npos) return fits_pattern(pattern, name);
   for (size_t begin = 0; begin < name.size(); ++begin) {
     if (!is_digit(name[begin]) || (begin > 0 && is_digit(name[begin - 1]))) continue;
     size_t end = begin;
     while (end < name.size() && is_digit(name[end])) ++end;
     if (end - begin > 9 || std::stol(std::string(name.substr(begin, end - begin))) < layers) continue;
-    if (fits(pattern.substr(0, at), name.substr(0, begin)) && fits(pattern.substr(at + kBeyond.size()), name.substr(end))) {
+    if (fits_pattern(pattern.substr(0, at), name.substr(0, begin)) && fits_pattern(pattern.substr(at + kBeyond.size()), name.substr(end))) {
       return true;
     }
   }
@@ -98,8 +76,31 @@ std::set<std::string, std::less<>> used_tensors(const Checkpoint& checkpoint, co
       used.insert(path + ".weight");
       for (std::string& name : weight_tensors(checkpoint, path)) used.insert(std::move(name));
     }
+    if (form->split_heads > 0) {
+      for (std::string& name : weight_tensors(checkpoint, weight_path(other_part(*form), root, source.layer, 0))) used.insert(std::move(name));
+    }
+    for (const WeightForm& other : source.forms) {
+      if (!other.copy || !has_form(checkpoint, root, source, other)) continue;
+      for (std::string& name : weight_tensors(checkpoint, weight_path(other, root, source.layer, 0))) used.insert(std::move(name));
+    }
   }
   return used;
+}
+
+// Whether two tensors hold the same bytes, read a piece at a time.
+Result<bool> same_bytes(const Checkpoint& checkpoint, const TensorInfo& a, const TensorInfo& b) {
+  if (a.dtype != b.dtype || a.blocks != b.blocks || a.shape != b.shape) return false;
+  constexpr uint64_t kPiece = uint64_t{1} << 20;
+  std::vector<std::byte> left, right;
+  for (uint64_t at = 0; at < a.bytes; at += kPiece) {
+    const uint64_t size = std::min(kPiece, a.bytes - at);
+    left.resize(size);
+    right.resize(size);
+    TRY_STATUS(checkpoint.read_part(a, at, left));
+    TRY_STATUS(checkpoint.read_part(b, at, right));
+    if (left != right) return false;
+  }
+  return true;
 }
 
 std::string number_text(double value) {
@@ -162,13 +163,34 @@ Result<WeightRoot> choose_root(const Checkpoint& checkpoint, const WeightPlanVie
   return Failure("missing " + with_thousands(fewest.size()) + " of the program's weights: " + listed(fewest));
 }
 
+Status check_copies(const Checkpoint& checkpoint, const WeightPlanView& plan, const WeightRoot& root) {
+  for (const WeightSource& source : plan.sources) {
+    const WeightForm* form = find_form_of(checkpoint, root, source);
+    if (form == nullptr || form->copy) continue;
+    const std::string path = weight_path(*form, root, source.layer, 0);
+    for (const WeightForm& other : source.forms) {
+      if (!other.copy || !has_form(checkpoint, root, source, other)) continue;
+      const std::string other_path = weight_path(other, root, source.layer, 0);
+      for (const std::string& name : weight_tensors(checkpoint, other_path)) {
+        const TensorInfo* original = checkpoint.find(path + name.substr(other_path.size()));
+        bool same = original != nullptr;
+        if (same) {
+          TRY(same, same_bytes(checkpoint, *original, *checkpoint.find(name)));
+        }
+        if (!same) return Failure("tensor `" + escape_for_message(name) + "` differs from weight `" + escape_for_message(path) + "`, to which the config ties it");
+      }
+    }
+  }
+  return Done{};
+}
+
 Result<WeightRoot> check_tensors(const Checkpoint& checkpoint, const WeightPlanView& plan) {
   TRY_STATUS(check_metadata(checkpoint, plan));
   TRY(const WeightRoot root, choose_root(checkpoint, plan));
   const auto used = used_tensors(checkpoint, plan, root);
   std::vector<std::string> unwanted;
   for (const TensorInfo& tensor : checkpoint.tensors()) {
-    if (used.contains(tensor.name) || is_unneeded_tensor(tensor.name)) continue;
+    if (tensor.count() == 0 || used.contains(tensor.name) || is_unneeded_tensor(tensor.name)) continue;
     const bool ignored = std::any_of(plan.ignored.begin(), plan.ignored.end(), [&](const IgnoredTensor& entry) {
       return is_ignored_tensor(entry.pattern, tensor.name, plan.layers);
     });

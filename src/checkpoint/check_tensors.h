@@ -16,4 +16,7 @@ Result<WeightRoot> choose_root(const Checkpoint& checkpoint, const WeightPlanVie
 // GGUF metadata is compared with the plan's expectations.
 Result<WeightRoot> check_tensors(const Checkpoint& checkpoint, const WeightPlanView& plan);
 
+// Whether tensors that repeat a weight, the stored head of a tied model, hold the same bytes. Reads both.
+Status check_copies(const Checkpoint& checkpoint, const WeightPlanView& plan, const WeightRoot& root);
+
 }  // namespace scratchy

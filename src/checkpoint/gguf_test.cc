@@ -163,7 +163,7 @@ TEST(Gguf, SumsThatWrapAreRefused_G13_G15) {
 }
 
 TEST(Gguf, UnreadTensorTypesAreNamed_G14) {
-  EXPECT_THAT(with_tensor(info("m", {32}, 39, 0)), HasSubstr("tensor `m`: type 39 (MXFP4) is not read"));
+  EXPECT_THAT(with_tensor(info("m", {32}, 40, 0)), HasSubstr("tensor `m`: type 40 (NVFP4) is not read"));
   EXPECT_THAT(with_tensor(info("m", {32}, 4, 0)), HasSubstr("type 4 (Q4_2) was removed"));
   EXPECT_THAT(with_tensor(info("m", {32}, 12345, 0)), HasSubstr("type 12345 is not known"));
 }

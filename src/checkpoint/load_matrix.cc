@@ -12,11 +12,12 @@ namespace {
 std::string in_quotes(std::string_view name) { return "`" + escape_for_message(name) + "`"; }
 
 // Suffixes of one matrix's tensors, in the order messages list them.
-constexpr std::array<std::string_view, 24> kSuffixes = {
+constexpr std::array<std::string_view, 26> kSuffixes = {
     "", ".weight", ".qweight", ".qzeros", ".scales", ".biases", ".g_idx", ".weight_packed", ".weight_scale",
     ".weight_scale_inv", ".weight_scale_2", ".weight_global_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx",
     ".weight.absmax", ".weight.quant_map", ".weight.nested_absmax", ".weight.nested_quant_map",
-    ".weight.quant_state.bitsandbytes__nf4", ".input_scale", ".input_global_scale", ".weight__bin", ".weight__int4"};
+    ".weight.quant_state.bitsandbytes__nf4", ".input_scale", ".input_global_scale", ".weight__bin", ".weight__int4",
+    "_blocks", "_scales"};
 constexpr std::array<std::string_view, 3> kScratchSuffixes = {".weight__scale", ".weight__shape", ".weight__cols"};
 
 bool is_dense_float(const TensorInfo& tensor) {
@@ -38,6 +39,7 @@ class FormFinder {
     }
     if (has(".weight__bin")) add(QuantForm::kScratch1);
     if (has(".weight__int4")) add(QuantForm::kScratch4);
+    if (has("_blocks")) add(has("_scales") ? std::optional(QuantForm::kMxfp4Split) : std::nullopt);
     if (const TensorInfo* weight = get(".weight")) add(weight_form(*weight));
     if (forms_.empty()) {
       if (const TensorInfo* bare = get("")) add(weight_form(*bare));
@@ -94,11 +96,12 @@ QuantMethod method_of(QuantForm form) {
     case QuantForm::kFp8: return QuantMethod::kFp8;
     case QuantForm::kNvfp4: return QuantMethod::kNvfp4;
     case QuantForm::kNvfp4Ct: return QuantMethod::kNvfp4Ct;
+    case QuantForm::kMxfp4Split: return QuantMethod::kMxfp4;
     case QuantForm::kMlxAffine: return QuantMethod::kMlxAffine;
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: case QuantForm::kQ4_0: case QuantForm::kQ4_1:
     case QuantForm::kQ5_0: case QuantForm::kQ5_1: case QuantForm::kQ8_0: case QuantForm::kQ2_K: case QuantForm::kQ3_K:
-    case QuantForm::kQ4_K: case QuantForm::kQ5_K: case QuantForm::kQ6_K: case QuantForm::kIQ4_NL: case QuantForm::kScratch1:
-    case QuantForm::kScratch4: return QuantMethod::kNone;
+    case QuantForm::kQ4_K: case QuantForm::kQ5_K: case QuantForm::kQ6_K: case QuantForm::kIQ4_NL: case QuantForm::kMxfp4:
+    case QuantForm::kScratch1: case QuantForm::kScratch4: return QuantMethod::kNone;
   }
   SCRATCHY_UNREACHABLE("form out of range");
 }

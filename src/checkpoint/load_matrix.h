@@ -6,6 +6,7 @@
 //          + .weight_packed .weight_scale .weight_shape ...    compressed-tensors integers; U8 codes: NVFP4
 //          + .weight F8 .weight_scale(_inv) (.input_scale)     fp8 by tensor, channel or block
 //          + .weight U8 .weight_scale .weight_scale_2          NVFP4 (modelopt)
+//          + _blocks U8 _scales U8                             MXFP4, stacks of experts
 //          + .weight U32 .scales .biases                       MLX affine
 //          + .weight U8 .weight.absmax .weight.quant_map ...   bitsandbytes nf4
 //          + __bin | __int4, __scale                           scratch-packed

@@ -202,6 +202,16 @@ TEST_F(OneModule, Fp8TilesComeFromTheSectionOnly) {
               HasSubstr("ask for 9 scales"));
 }
 
+TEST_F(OneModule, Mxfp4IsBlocksAndScalesBesideEachOther) {
+  std::vector<TensorToWrite> tensors = {{"m_blocks", DType::kU8, {3, 2, 2, 16}, zeros(192)}, {"m_scales", DType::kU8, {3, 2, 2}, zeros(12)}};
+  const std::string section = R"({"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["layers.*.m"]}})";
+  EXPECT_EQ(load(tensors, section, {2, 64, 3}), "loaded as mxfp4-split");
+  EXPECT_THAT(load(tensors, section, {2, 32, 3}), HasSubstr("tensor `m_blocks`: shape [3, 2, 2, 16]"));
+  EXPECT_THAT(load(tensors, R"({"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["m"]}})", {2, 64, 3}),
+              HasSubstr("leaves `m` dense"));
+  EXPECT_THAT(load({tensors[0]}, section, {2, 64, 3}), HasSubstr("make no known form: `m_blocks`"));
+}
+
 constexpr const char* kGptq = R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 8, "sym": false}})";
 
 TEST_F(OneModule, GptqZeroPointsThatVersionOneCannotStoreAreRefused) {

@@ -25,13 +25,14 @@ Status MatrixLoader::load_parts() {
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: return load_dense();
     case QuantForm::kQ4_0: case QuantForm::kQ4_1: case QuantForm::kQ5_0: case QuantForm::kQ5_1: case QuantForm::kQ8_0:
     case QuantForm::kQ2_K: case QuantForm::kQ3_K: case QuantForm::kQ4_K: case QuantForm::kQ5_K: case QuantForm::kQ6_K:
-    case QuantForm::kIQ4_NL: return load_blocks();
+    case QuantForm::kIQ4_NL: case QuantForm::kMxfp4: return load_blocks();
     case QuantForm::kAwq: return load_awq();
     case QuantForm::kGptq: case QuantForm::kGptqV2: return load_gptq();
     case QuantForm::kCtInt: return load_ct();
     case QuantForm::kNf4: return load_nf4();
     case QuantForm::kFp8: return load_fp8();
     case QuantForm::kNvfp4: case QuantForm::kNvfp4Ct: return load_nvfp4();
+    case QuantForm::kMxfp4Split: return load_mxfp4();
     case QuantForm::kMlxAffine: return load_mlx();
     case QuantForm::kScratch1: case QuantForm::kScratch4: return load_scratch();
   }
@@ -212,6 +213,15 @@ Status MatrixLoader::load_nvfp4() {
   TRY(parts_.codes, read(codes_suffix, {shape_.rows, shape_.cols / 2}));
   TRY(parts_.scales, read(".weight_scale", {shape_.rows, shape_.cols / 16}));
   TRY(parts_.global, read(*global));
+  return Done{};
+}
+
+// The columns of a row are stored as blocks of 16 bytes: [N, K/32, 16].
+Status MatrixLoader::load_mxfp4() {
+  TRY(const TensorInfo* codes, require("_blocks"));
+  TRY_STATUS(check_section(*codes));
+  TRY(parts_.codes, read("_blocks", {shape_.rows, shape_.cols / 32, 16}));
+  TRY(parts_.scales, read("_scales", {shape_.rows, shape_.cols / 32}));
   return Done{};
 }
 

@@ -111,6 +111,32 @@ Result<LoadedWeight> load_matrices(const Checkpoint& checkpoint, const WeightRoo
   return out;
 }
 
+// The heads of a matrix put together from two tensors, in f32: one of them is stored the other way round.
+Result<LoadedWeight> load_split_heads(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source, const WeightForm& form) {
+  const std::string first_path = weight_path(form, root, source.layer, 0), other_path = weight_path(other_part(form), root, source.layer, 0);
+  const uint32_t heads = static_cast<uint32_t>(form.split_heads), columns = source.columns, of_head = source.rows / heads;
+  const TensorInfo* stored = checkpoint.find(first_path + ".weight");
+  const uint64_t first = stored == nullptr || stored->shape.empty() ? 0 : stored->shape.back();
+  if (first == 0 || first >= of_head || source.rows % heads != 0) {
+    return Failure("tensor `" + first_path + ".weight` has " + std::to_string(first) + " of the " + std::to_string(of_head) + " rows of a head");
+  }
+  const auto rows = static_cast<uint32_t>(first);
+  TRY(const QuantMatrix turned, load_matrix(checkpoint, first_path, {.rows = columns, .cols = rows, .experts = heads}));
+  TRY(const QuantMatrix others, load_matrix(checkpoint, other_path, {.rows = of_head - rows, .cols = columns, .experts = heads}));
+  LoadedWeight out;
+  out.dense.resize(uint64_t{source.rows} * columns);
+  std::vector<float> row(rows);
+  for (uint64_t head = 0; head < heads; ++head) {
+    float* to = out.dense.data() + head * of_head * columns;
+    for (uint64_t column = 0; column < columns; ++column) {
+      turned.dequantize_row(head * columns + column, row.data());
+      for (uint64_t r = 0; r < rows; ++r) to[r * columns + column] = row[r];
+    }
+    for (uint64_t r = rows; r < of_head; ++r) others.dequantize_row(head * (of_head - rows) + r - rows, to + r * columns);
+  }
+  return out;
+}
+
 uint64_t at_least_one(uint64_t count) { return count == 0 ? 1 : count; }
 
 // Rows of a dense weight are its last axis: [rows], or [experts, rows] of biases, or [rows, columns] of small tables.
@@ -175,12 +201,21 @@ std::string weight_path(const WeightForm& form, const WeightRoot& root, int32_t 
   return path;
 }
 
+WeightForm other_part(const WeightForm& form) {
+  WeightForm other = form;
+  other.path = form.beside;
+  return other;
+}
+
 const WeightForm* find_form_of(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source) {
   for (const WeightForm& form : source.forms) {
-    if ((form.place == WeightPlace::kGguf) != checkpoint.is_gguf()) continue;
-    if (is_there(checkpoint, form, weight_path(form, root, source.layer, 0))) return &form;
+    if (has_form(checkpoint, root, source, form)) return &form;
   }
   return nullptr;
+}
+
+bool has_form(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source, const WeightForm& form) {
+  return (form.place == WeightPlace::kGguf) == checkpoint.is_gguf() && is_there(checkpoint, form, weight_path(form, root, source.layer, 0));
 }
 
 Result<LoadedWeight> load_weight(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source) {
@@ -194,6 +229,7 @@ Result<LoadedWeight> load_weight(const Checkpoint& checkpoint, const WeightRoot&
     return Failure(where(source) + " is not in the checkpoint: looked for " + (tried.empty() ? "nothing, it has no form for this kind of file" : tried));
   }
   auto loaded = source.kind == WeightShapeKind::kDense ? load_dense(checkpoint, root, source, *form)
+                : form->split_heads > 0                ? load_split_heads(checkpoint, root, source, *form)
                                                        : load_matrices(checkpoint, root, source, *form);
   if (!loaded.ok()) return std::move(loaded).failure().in(where(source));
   return loaded;

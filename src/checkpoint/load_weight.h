@@ -13,7 +13,7 @@ namespace scratchy {
 
 // Exactly one of the two is filled.
 struct LoadedWeight {
-  // kMatrix: one. kExperts: one matrix of E experts, or E matrices of one.
+  // kMatrix: one, or values where it was put together from parts. kExperts: one matrix of E experts, or E matrices of one.
   std::vector<QuantMatrix> matrices;
   // kDense: the values in f32.
   std::vector<float> dense;
@@ -33,6 +33,12 @@ Result<LoadedWeight> load_weight(const Checkpoint& checkpoint, const WeightRoot&
 
 // The form of `source` that `checkpoint` has under `root`, null when it has none.
 const WeightForm* find_form_of(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source);
+
+// Whether the tensors of `form` are there, of the first expert where it names each.
+bool has_form(const Checkpoint& checkpoint, const WeightRoot& root, const WeightSource& source, const WeightForm& form);
+
+// The form of the second tensor of split heads.
+WeightForm other_part(const WeightForm& form);
 
 // The path of a form for a layer and an expert, prefix included.
 std::string weight_path(const WeightForm& form, const WeightRoot& root, int32_t layer, uint32_t expert);

@@ -45,6 +45,7 @@ class MatrixLoader {
   Status load_ct();
   Status load_fp8();
   Status load_nvfp4();
+  Status load_mxfp4();
   Status load_mlx();
   Status load_nf4();
   Result<std::vector<float>> nf4_scales(const Json& state);

@@ -220,13 +220,13 @@ Status read_section(const Json& section, QuantSection& out) {
   if (method == "bitsandbytes") return read_bnb(section, out);
   if (method == "fp8") return read_fp8(section, out);
   if (method == "modelopt" || find(section, "quant_algo") != nullptr) return read_modelopt(section, out);
-  if (method == "gguf") {
-    out.method = QuantMethod::kGguf;
+  if (method == "mxfp4" || method == "gguf") {
+    out.method = method == "mxfp4" ? QuantMethod::kMxfp4 : QuantMethod::kGguf;
     return Done{};
   }
   if (method.empty() && find(section, "bits") != nullptr && find(section, "group_size") != nullptr) return read_mlx(section, out);
   return Failure("`quant_method` is " + in_quotes(method) +
-                 "; known are awq, gptq, compressed-tensors, bitsandbytes, fp8, modelopt, gguf, and none with `bits` and `group_size`");
+                 "; known are awq, gptq, compressed-tensors, bitsandbytes, fp8, modelopt, mxfp4, gguf, and none with `bits` and `group_size`");
 }
 
 bool ends_with_segments(std::string_view path, std::string_view tail) {
@@ -265,6 +265,7 @@ std::string_view quant_method_name(QuantMethod method) {
     case QuantMethod::kFp8: return "fp8";
     case QuantMethod::kNvfp4: return "modelopt nvfp4";
     case QuantMethod::kNvfp4Ct: return "compressed-tensors nvfp4";
+    case QuantMethod::kMxfp4: return "mxfp4";
     case QuantMethod::kMlxAffine: return "mlx affine";
     case QuantMethod::kGguf: return "gguf";
   }
@@ -292,6 +293,9 @@ Result<QuantSection> quant_section_of_config(const Json& config) {
 bool is_ignored(const QuantSection& section, std::string_view module) {
   return std::any_of(section.ignore.begin(), section.ignore.end(), [&](const std::string& entry) {
     if (entry.starts_with("re:")) return matches_pattern(std::string_view(entry).substr(3), module);
+    if (entry.find('*') != std::string::npos) {
+      return fits_pattern(entry, module) || fits_pattern(entry + ".*", module) || fits_pattern("*." + entry, module);
+    }
     return !entry.empty() && (begins_with_segments(module, entry) || ends_with_segments(module, entry));
   });
 }

@@ -17,7 +17,7 @@
 
 namespace scratchy {
 
-enum class QuantMethod : uint8_t { kNone, kAwq, kGptq, kCtInt, kBnbNf4, kFp8, kNvfp4, kNvfp4Ct, kMlxAffine, kGguf };
+enum class QuantMethod : uint8_t { kNone, kAwq, kGptq, kCtInt, kBnbNf4, kFp8, kNvfp4, kNvfp4Ct, kMxfp4, kMlxAffine, kGguf };
 std::string_view quant_method_name(QuantMethod method);
 
 struct QuantSection {
@@ -37,7 +37,7 @@ struct QuantSection {
   uint32_t block_rows = 0;
   uint32_t block_cols = 0;
   bool static_activations = false;  // fp8 `activation_scheme: static`
-  std::vector<std::string> ignore;  // as listed; `re:` entries are patterns
+  std::vector<std::string> ignore;  // as listed; `re:` entries are regular expressions
   // MLX entries by module path; nothing means dense.
   std::map<std::string, std::optional<Width>> modules;
   // Preset keys: `quant_embed`, and widths by path suffix.
@@ -53,7 +53,7 @@ Result<QuantSection> parse_quant_section(const Json& section);
 Result<QuantSection> quant_section_of_config(const Json& config);
 
 // Whether `module` (dotted path) is named by an ignore entry: equal to it, beginning or ending with it at whole segments,
-// or matched by a `re:` pattern.
+// or matched by a `re:` pattern. `*` in an entry stands for any text.
 bool is_ignored(const QuantSection& section, std::string_view module);
 
 // The width that holds for `module`: its own entry, else the longest override suffix, else the only width. Nothing when

@@ -26,6 +26,7 @@ TEST(QuantSection, EachMethodIsRecognised) {
   EXPECT_EQ(section_of(R"({"quant_method": "fp8", "weight_block_size": [128, 64]})").block_cols, 64u);
   EXPECT_EQ(section_of(R"({"quant_algo": "NVFP4", "group_size": 16})").method, QuantMethod::kNvfp4);
   EXPECT_EQ(section_of(R"({"bits": 3, "group_size": 64})").method, QuantMethod::kMlxAffine);
+  EXPECT_EQ(section_of(R"({"quant_method": "mxfp4"})").method, QuantMethod::kMxfp4);
   EXPECT_EQ(section_of(R"({"quant_method": "gguf"})").method, QuantMethod::kGguf);
   const char* groups = R"({"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups":
       {"group_0": {"weights": {"num_bits": 4, "type": "int", "strategy": "channel", "symmetric": false, "group_size": null}}}})";
@@ -57,6 +58,15 @@ TEST(QuantSection, IgnoreEntriesMatchWholeSegmentsOrPatterns) {
   EXPECT_FALSE(is_ignored(section, "model.visionary"));
   EXPECT_FALSE(is_ignored(section, "my_lm_head"));
   EXPECT_FALSE(is_ignored(section, std::string(200, 'a')));
+}
+
+TEST(QuantSection, AStarInAnIgnoreEntryStandsForAnyText) {
+  const QuantSection section = section_of(R"({"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "*.router"]})");
+  EXPECT_TRUE(is_ignored(section, "model.layers.12.self_attn"));
+  EXPECT_TRUE(is_ignored(section, "model.layers.12.self_attn.q_proj"));
+  EXPECT_TRUE(is_ignored(section, "model.layers.3.mlp.router"));
+  EXPECT_FALSE(is_ignored(section, "model.layers.3.mlp.experts.down_proj"));
+  EXPECT_FALSE(is_ignored(section, "model.layers.3.self_attention"));
 }
 
 TEST(QuantSection, WidthsComeFromEntriesThenOverridesThenTheSection) {

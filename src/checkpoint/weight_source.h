@@ -31,6 +31,7 @@ struct WeightForm {
   std::string_view path;
   bool bare = false;        // the path is a tensor's whole name: no ".weight", no quantised forms
   bool transposed = false;  // stored [in, out]
+  bool copy = false;        // may also stand beside the first form, with the same bytes: the head of a tied model
 
   // Rows first, first + step, ... of `of` stored rows: a part of a fused matrix. of == 0: all rows, as stored.
   int64_t first = 0;
@@ -47,6 +48,11 @@ struct WeightForm {
   int32_t tile_width = 1;
   int64_t tile_begin = 0;
   bool tile_columns = false;
+
+  // Each of so many heads is split over two tensors: its first rows lie here, transposed, [heads, columns, first rows]; its
+  // other rows in `beside`, [heads, other rows, columns]. 0 = no.
+  int32_t split_heads = 0;
+  std::string_view beside;
 
   // Vectors only, in this order.
   bool log_of_negative = false;  // the stored value is -exp(x)

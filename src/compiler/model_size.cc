@@ -55,6 +55,7 @@ std::string published_path(const WeightSource& source) {
 bool covers(const QuantSection& section, const WeightRole& role, std::string_view name, bool tied) {
   const bool affine = section.method == QuantMethod::kMlxAffine;
   if (section.method == QuantMethod::kGguf) return role.matrix || role.table;
+  if (section.method == QuantMethod::kMxfp4) return role.picks > 0;
   if (role.table) return affine && (tied || section.quant_embed);
   if (name == "lm_head") return affine || section.method == QuantMethod::kAwq || section.method == QuantMethod::kCtInt;
   return role.matrix;
@@ -78,6 +79,7 @@ std::optional<double> bytes_per_weight(const QuantSection& section, std::string_
     case QuantMethod::kFp8: return 1 + (section.block_rows > 0 ? 4.0 / (static_cast<double>(section.block_rows) * section.block_cols) : 4.0 / static_cast<double>(columns));
     case QuantMethod::kNvfp4:
     case QuantMethod::kNvfp4Ct: return 0.5 + 1.0 / 16;
+    case QuantMethod::kMxfp4: return 0.5 + 1.0 / 32;
     case QuantMethod::kMlxAffine: return code + 4 / group;
     case QuantMethod::kGguf: return 18.0 / 32;
   }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json.h"
+#include "checkpoint/load_matrix.h"
 #include "config/bind_config.h"
 #include "config/bind_gguf.h"
 #include "config/raw_config.h"
@@ -86,6 +87,19 @@ std::vector<QuantForm> forms_of_tensors(const Checkpoint& checkpoint) {
   return forms;
 }
 
+Result<RopeFactors> rope_factors_of(const Checkpoint& checkpoint) {
+  constexpr uint64_t kMost = 4096;  // pairs of a head
+  RopeFactors factors;
+  for (const auto& [name, out] : {std::pair("rope_freqs.weight", &factors.all), std::pair("rope_factors_short.weight", &factors.short_set),
+                                  std::pair("rope_factors_long.weight", &factors.long_set)}) {
+    const TensorInfo* tensor = checkpoint.find(name);
+    if (tensor == nullptr) continue;
+    if (tensor->count() == 0 || tensor->count() > kMost) return Failure("tensor `" + std::string(name) + "` has " + std::to_string(tensor->count()) + " factors");
+    TRY(*out, load_vector(checkpoint, name, tensor->count()));
+  }
+  return factors;
+}
+
 std::optional<ModelSource> model_of_gguf(const ModelRegistry& registry, const std::filesystem::path& path, const std::string& preset, Diagnostics& diagnostics, const ArchDecl* arch) {
   const auto wrong = [&](const std::string& problem) {
     diagnostics.add(DiagnosticKind::kMalformedFile, {}, {{"file", path.string()}, {"problem", problem}});
@@ -98,12 +112,15 @@ std::optional<ModelSource> model_of_gguf(const ModelRegistry& registry, const st
   const auto stated = metadata.text("general.architecture");
   if (!stated.ok()) return wrong(stated.failure().message());
   const std::optional<std::string>& tag = *stated;
-  const std::vector<const ArchDecl*> archs = tag ? registry.find_for_gguf(*tag) : std::vector<const ArchDecl*>();
+  std::vector<const ArchDecl*> archs = tag ? registry.find_for_gguf(*tag) : std::vector<const ArchDecl*>();
+  std::stable_partition(archs.begin(), archs.end(), [&](const ArchDecl* one) { return answers_to_gguf(metadata, *one); });
   if (arch == nullptr && archs.empty()) {
     return wrong("`general.architecture` is " + (tag ? "`" + escape_for_message(*tag) + "`" : "missing") + "; supported are " + join(registry.names(), ", "));
   }
   if (arch == nullptr) arch = archs.front();
-  auto facts = bind_gguf(metadata, checkpoint->tensors(), *arch, stem_of(path), diagnostics);
+  const Result<RopeFactors> factors = rope_factors_of(*checkpoint);
+  if (!factors.ok()) return wrong(factors.failure().message());
+  auto facts = bind_gguf(metadata, checkpoint->tensors(), *factors, *arch, stem_of(path), diagnostics);
   if (!facts) return std::nullopt;
   ModelSource model{arch, std::move(*facts), "gguf", {}, forms_of_tensors(*checkpoint)};
   model.section.method = QuantMethod::kGguf;

@@ -9,6 +9,7 @@ Result<ModelWeights> ModelWeights::open(const std::filesystem::path& path, const
   TRY(Checkpoint checkpoint, Checkpoint::open(path));
   ModelWeights weights(std::move(checkpoint));
   TRY(const WeightRoot root, check_tensors(weights.checkpoint_, plan.view()));
+  TRY_STATUS(check_copies(weights.checkpoint_, plan.view(), root));
   weights.root_decoder_ = root.decoder;
   weights.root_outer_ = root.outer;
   weights.plan_ = &plan;

@@ -62,6 +62,8 @@ struct FormDecl {
   bool bare = false, transposed = false, log_of_negative = false, tile_columns = false;
   Expression first = nullptr, step = nullptr, of = nullptr, rotary_heads = nullptr;
   Expression tile_groups = nullptr, tile_width = nullptr, tile_begin = nullptr;
+  Expression split_heads = nullptr;
+  std::string beside;
   double add = 0.0;
 };
 
@@ -70,6 +72,7 @@ struct WeightEntry {
   bool per_layer = false;
   bool dense = false;  // read as f32 values, whatever its rank
   Expression rows = nullptr, columns = nullptr, experts = nullptr;
+  Expression when = nullptr;  // there when it holds; null = always
   std::string tied_to;
   Expression tied_when = nullptr;
   std::vector<FormDecl> forms;
@@ -90,6 +93,7 @@ struct ArchDecl {
 
   std::vector<std::string> architectures, model_types, gguf;
   std::optional<WhenDecl> when;
+  std::vector<WhenDecl> gguf_when;  // of GGUF metadata; all must hold
 
   std::map<std::string, KeyRule> keys;  // declared ones
   std::vector<std::string> shared_keys;  // all that std.json has rules for
@@ -106,7 +110,7 @@ struct ArchDecl {
   std::vector<std::pair<std::string, std::string>> roots;    // decoder, outer
   std::vector<std::pair<std::string, std::string>> ignored;  // pattern, reason
   std::map<std::string, std::string> gguf_keys;              // metadata key -> canonical key
-  std::map<std::string, Constant> gguf_defaults;             // of keys the metadata leaves out
+  std::map<std::string, DeclaredValue> gguf_defaults;        // of keys the metadata leaves out, in place of `defaults`
 
   const WeightEntry* find_weight(std::string_view weight) const {
     for (const WeightEntry& entry : weights) {

@@ -173,6 +173,7 @@ class ConfigBinder {
       decl.columns_by_layer = extents(entry.columns, entry.per_layer, count, values);
       const std::vector<int64_t> experts = extents(entry.experts, false, count, values);
       decl.experts = experts.empty() ? 0 : experts[0];
+      decl.absent = entry.when != nullptr && values.evaluate(entry.when) == Constant::boolean(false);
       if (!entry.tied_to.empty()) {
         const auto tied = entry.tied_when == nullptr ? Constant::boolean(true) : values.evaluate(entry.tied_when).value_or(Constant());
         if (tied.is_bool() && tied.as_bool()) decl.tied_to = entry.tied_to;

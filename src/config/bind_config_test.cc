@@ -206,9 +206,21 @@ TEST_F(BindConfig, RefusesAnotherActivationInEveryArchitecture) {
     Json config = shipped(one.name);
     Json& text = config.contains("text_config") && !config.contains("hidden_size") ? config["text_config"] : config;
     for (const char* key : {"hidden_act", "hidden_activation"}) text.erase(key);
-    text["hidden_act"] = "relu";
-    refuses(one.name, config, "relu");
+    text["hidden_act"] = "leaky_relu";
+    refuses(one.name, config, "leaky_relu");
   }
+}
+
+TEST_F(BindConfig, AWeightIsAbsentWhereItsConditionDoesNotHold) {
+  Json config = tiny_llama();
+  const auto plain = bind("llama", config.dump());
+  ASSERT_TRUE(plain.has_value()) << seen_.to_text();
+  EXPECT_TRUE(plain->find_weight("self_attn.q_proj.bias")->absent);
+  config["attention_bias"] = true;
+  const auto biased = bind("llama", config.dump());
+  ASSERT_TRUE(biased.has_value()) << seen_.to_text();
+  EXPECT_FALSE(biased->find_weight("self_attn.q_proj.bias")->absent);
+  EXPECT_TRUE(biased->find_weight("mlp.up_proj.bias")->absent);
 }
 
 // C05

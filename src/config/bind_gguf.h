@@ -14,13 +14,22 @@
 
 namespace scratchy {
 
-// The metadata under its `general.architecture` as config keys of `arch`; `tensors` tell the vocabulary and whether the
-// head is tied. Messages name metadata keys; there is no text to point at. Nothing, with diagnostics, when the tag is not
-// one of `arch`, a value has a wrong type, or the file leaves to tensors what a config would say (G21-G24).
-std::optional<RawConfig> raw_config_of_gguf(const GgufMetadata& metadata, const std::vector<TensorInfo>& tensors, const ArchDecl& arch,
-                                            Diagnostics& diagnostics);
+// Rotary factors that a file carries as tensors; empty = none. A frequency is the plain one divided by its factor.
+struct RopeFactors {
+  std::vector<float> all;                // rope_freqs: Llama 3.1's rule, or Gemma 4's turning pairs of full layers
+  std::vector<float> short_set, long_set;  // rope_factors_short, rope_factors_long: LongRoPE
+};
 
-std::optional<ModelFacts> bind_gguf(const GgufMetadata& metadata, const std::vector<TensorInfo>& tensors, const ArchDecl& arch,
-                                    const std::string& stem, Diagnostics& diagnostics);
+// Whether the metadata has the values that tell `arch` from others of its `general.architecture`.
+bool answers_to_gguf(const GgufMetadata& metadata, const ArchDecl& arch);
+
+// The metadata under its `general.architecture` as config keys of `arch`; `tensors` tell the vocabulary and whether the
+// head is tied and which optional weights there are. Messages name metadata keys; there is no text to point at. Nothing, with diagnostics, when the tag is not
+// one of `arch`, a value has a wrong type, or the file leaves to tensors what a config would say (G21-G24).
+std::optional<RawConfig> raw_config_of_gguf(const GgufMetadata& metadata, const std::vector<TensorInfo>& tensors, const RopeFactors& factors,
+                                            const ArchDecl& arch, Diagnostics& diagnostics);
+
+std::optional<ModelFacts> bind_gguf(const GgufMetadata& metadata, const std::vector<TensorInfo>& tensors, const RopeFactors& factors,
+                                    const ArchDecl& arch, const std::string& stem, Diagnostics& diagnostics);
 
 }  // namespace scratchy

@@ -23,6 +23,7 @@ struct WeightDecl {
   std::string name;        // "self_attn.q_proj", "embed_tokens"
   bool per_layer = false;  // indexed by the layer
   int64_t experts = 0;     // leading dim of a stack of matrices, 0 = a plain matrix or vector
+  bool absent = false;     // this model has none: the text reads `none`
   std::string tied_to;     // name of the weight this one is, for a tied head; empty = a weight of its own
 
   // What arch.json declares of [rows, columns]; nothing = left to the ops. Layers may differ.

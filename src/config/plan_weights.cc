@@ -70,8 +70,19 @@ class WeightPlanner {
   std::span<const WeightForm> forms_of(const WeightEntry& entry, const WeightUse& use) {
     if (const auto found = planned_.find(entry.name); found != planned_.end()) return *found->second;
     std::vector<WeightForm> forms;
+    add_forms(entry, use, false, forms);
+    for (const WeightDecl& decl : facts_.weights) {
+      if (decl.tied_to == entry.name) add_forms(*arch_.find_weight(decl.name), use, true, forms);
+    }
+    plan_.forms.push_back(std::move(forms));
+    planned_[entry.name] = &plan_.forms.back();
+    return plan_.forms.back();
+  }
+
+  void add_forms(const WeightEntry& entry, const WeightUse& use, bool copy, std::vector<WeightForm>& forms) {
     for (const FormDecl& decl : entry.forms) {
       WeightForm form;
+      form.copy = copy;
       form.place = decl.place;
       form.path = keep(decl.path);
       form.bare = decl.bare;
@@ -84,13 +95,12 @@ class WeightPlanner {
       form.tile_width = static_cast<int32_t>(number(decl.tile_width, 1, use));
       form.tile_begin = number(decl.tile_begin, 0, use);
       form.tile_columns = decl.tile_columns;
+      form.split_heads = static_cast<int32_t>(number(decl.split_heads, 0, use));
+      form.beside = keep(decl.beside);
       form.log_of_negative = decl.log_of_negative;
       form.add = static_cast<float>(decl.add);
       forms.push_back(form);
     }
-    plan_.forms.push_back(std::move(forms));
-    planned_[entry.name] = &plan_.forms.back();
-    return plan_.forms.back();
   }
 
   int64_t number(Expression expression, int64_t fallback, const WeightUse& use) {

@@ -141,7 +141,7 @@ TEST_F(PlanWeights, GgufMetadataBindsLikeTheConfigBesideIt) {
     const auto tags = registry_->find_for_gguf(**checkpoint->gguf().text("general.architecture"));
     ASSERT_FALSE(tags.empty());
     EXPECT_EQ(tags[0]->name, arch_->name);
-    const auto own = bind_gguf(checkpoint->gguf(), checkpoint->tensors(), *tags[0], "own", diagnostics_);
+    const auto own = bind_gguf(checkpoint->gguf(), checkpoint->tensors(), {}, *tags[0], "own", diagnostics_);
     ASSERT_TRUE(own.has_value()) << entry.path() << "\n" << diagnostics_.to_text();
     for (const auto& [key, value] : facts->values) {
       if (key == "weight_dtype" || key == "max_position_embeddings" || key == "context_length") continue;
@@ -252,6 +252,49 @@ TEST_F(SmallCheckpoint, RefusesTensorsNobodyReadsButNotThoseWithAReason) {
   ASSERT_FALSE(root.ok());
   EXPECT_NE(root.failure().message().find("`model.layers.0.w.adapter`"), std::string::npos) << root.failure().message();
   EXPECT_NE(root.failure().message().find("`lm_head.weight`"), std::string::npos);
+}
+
+// Two heads of three rows: the first of each lies transposed in a tensor of its own.
+TEST_F(PlanWeights, HeadsSplitOverTwoTensorsArePutTogether) {
+  const std::vector<float> first = {1, 2, 7, 8}, others = {3, 4, 5, 6, 9, 10, 11, 12};
+  const auto folder = fs::temp_directory_path() / "scratchy_split_heads";
+  fs::create_directories(folder);
+  ASSERT_TRUE(write_safetensors(folder / "model.safetensors", {{"k.weight", DType::kF32, {2, 2, 1}, std::as_bytes(std::span(first))},
+                                                               {"v.weight", DType::kF32, {2, 2, 2}, std::as_bytes(std::span(others))}})
+                  .ok());
+  const auto checkpoint = Checkpoint::open(folder);
+  const std::vector<WeightForm> forms = {{.path = "k", .split_heads = 2, .beside = "v"}};
+  const auto loaded = load_weight(*checkpoint, {}, {.name = "kv", .rows = 6, .columns = 2, .forms = forms});
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  EXPECT_EQ(loaded->dense, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  const auto wrong = load_weight(*checkpoint, {}, {.name = "kv", .rows = 2, .columns = 2, .forms = forms});
+  EXPECT_FALSE(wrong.ok());
+  fs::remove_all(folder);
+}
+
+// A tied model whose head is stored too, or alone.
+TEST_F(PlanWeights, AStoredHeadOfATiedModelMustRepeatTheEmbedding) {
+  const std::vector<float> table = {1, 2, 3, 4}, other = {1, 2, 3, 5};
+  const std::vector<WeightForm> forms = {{.path = "embed_tokens"}, {.place = WeightPlace::kOuter, .path = "lm_head", .copy = true}};
+  const std::vector<WeightSource> sources = {{.name = "embed_tokens", .rows = 2, .columns = 2, .forms = forms}};
+  const std::vector<WeightRoot> roots = {{"model.", ""}};
+  const WeightPlanView plan{.roots = roots, .sources = sources, .ignored = {}, .gguf_tags = {}, .metadata = {}, .layers = 0};
+  const auto folder = fs::temp_directory_path() / "scratchy_check_copies";
+  fs::create_directories(folder);
+  const auto verdict = [&](const std::vector<std::pair<std::string, std::span<const float>>>& named) -> std::string {
+    std::vector<TensorToWrite> tensors;
+    for (const auto& [name, values] : named) tensors.push_back({name, DType::kF32, {2, 2}, std::as_bytes(values)});
+    EXPECT_TRUE(write_safetensors(folder / "model.safetensors", tensors).ok());
+    const auto checkpoint = Checkpoint::open(folder);
+    const auto root = check_tensors(*checkpoint, plan);
+    if (!root.ok()) return root.failure().message();
+    const auto same = check_copies(*checkpoint, plan, *root);
+    return same.ok() ? "fits" : same.failure().message();
+  };
+  EXPECT_EQ(verdict({{"model.embed_tokens.weight", table}, {"lm_head.weight", table}}), "fits");
+  EXPECT_EQ(verdict({{"lm_head.weight", table}}), "fits");
+  EXPECT_NE(verdict({{"model.embed_tokens.weight", table}, {"lm_head.weight", other}}).find("`lm_head.weight` differs"), std::string::npos);
+  fs::remove_all(folder);
 }
 
 TEST_F(PlanWeights, EveryPresetParses) {

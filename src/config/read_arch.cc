@@ -77,9 +77,14 @@ class ArchReader {
   }
 
   void read_when(ObjectReader& arch) {
-    const Json* json = arch.take("when");
-    if (json == nullptr) return;
-    ObjectReader reader(*json, "when", context_);
+    if (const Json* json = arch.take("when")) out_.when = when_of(*json, "when");
+    const Json* list = arch.take("gguf_when");
+    if (list == nullptr || !list->is_array()) return;
+    for (const Json& item : *list) out_.gguf_when.push_back(when_of(item, "gguf_when"));
+  }
+
+  WhenDecl when_of(const Json& json, const std::string& place) {
+    ObjectReader reader(json, place, context_);
     WhenDecl when{.key = reader.text("key"), .value = {}, .is_not = false};
     const Json* is = reader.take("is");
     const Json* is_not = reader.take("is_not");
@@ -87,7 +92,7 @@ class ArchReader {
     when.is_not = is_not != nullptr;
     if (const Json* value = is_not != nullptr ? is_not : is) when.value = constant_of(*value).value_or(Constant());
     reader.finish();
-    out_.when = std::move(when);
+    return when;
   }
 
   // `config`: key names, `@group`s, and the rules of keys that std.json doesn't know under `keys`.
@@ -219,6 +224,7 @@ class ArchReader {
       entry.columns = reader.expression("columns");
       entry.experts = reader.expression("experts");
       entry.dense = reader.boolean("dense", bias);
+      entry.when = reader.expression("when");
       entry.tied_to = reader.text("tied_to");
       entry.tied_when = reader.expression("tied_when");
       const bool bare = reader.boolean("bare", bias), outer = reader.boolean("outer");
@@ -262,6 +268,8 @@ class ArchReader {
       form.tile_width = reader.expression("tile_width");
       form.tile_begin = reader.expression("tile_begin");
       form.tile_columns = reader.boolean("tile_columns");
+      form.split_heads = reader.expression("split_heads");
+      if (const std::string beside = reader.text("beside"); !beside.empty()) form.beside = placed(prefix, beside);
       form.log_of_negative = reader.boolean("log_of_negative");
       form.add = reader.number("add");
       reader.finish();
@@ -284,7 +292,8 @@ class ArchReader {
       }
     }
     if (const Json* defaults = arch.take("gguf_defaults")) {
-      for (const auto& [key, value] : defaults->items()) out_.gguf_defaults[key] = constant_of(value).value_or(Constant());
+      ObjectReader reader(*defaults, "gguf_defaults", context_);
+      for (const auto& [key, value] : defaults->items()) out_.gguf_defaults[key] = declared_value(reader, "gguf_defaults." + key, value);
     }
   }
 

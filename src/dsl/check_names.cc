@@ -50,6 +50,7 @@ class Checker {
   void enter(const std::string& item) {
     locals_.clear();
     log_.clear();
+    read_.clear();
     item_ = item;
   }
 
@@ -65,8 +66,17 @@ class Checker {
     returns_value_ = false;
     forward_ = function.forward;
     const bool falls_through = block(function.body);
+    if (!in_prelude_) report_unread(function);
     if (falls_through && returns_value_) {
       diagnostics_.add(DiagnosticKind::kMissingReturn, function.close, {{"function", function.name.text}}).label(function.name.span, "returns a value on other paths");
+    }
+  }
+
+  // Functions of the prelude are an interface: `attention` takes k and v, which the cache already holds.
+  void report_unread(const Function& function) {
+    for (const Param& param : function.params) {
+      if (read_.count(param.name.text) != 0) continue;
+      diagnostics_.add(DiagnosticKind::kParameterUnread, param.name.span, {{"function", function.name.text}, {"name", param.name.text}}).suggest("leave it out, here and in the calls");
     }
   }
 
@@ -211,6 +221,7 @@ class Checker {
   // A name that stands alone, or first in a dotted path.
   void name(const Expr& e) {
     const std::string& text = e.name.text;
+    read_.insert(text);
     const auto local = locals_.find(text);
     if (local != locals_.end() && local->second.bound == Bound::kAlways) return;
     if (local != locals_.end() && local->second.bound == Bound::kSometimes) {
@@ -424,6 +435,7 @@ class Checker {
   std::vector<std::string> known_, callables_;
   std::map<std::string, Local> locals_;
   std::vector<std::pair<std::string, Local>> log_;
+  std::set<std::string> read_;  // names read in the function
   std::map<std::string, std::map<std::string, Span>> uses_;
   std::string item_;
   bool returns_value_ = false, forward_ = false;

@@ -177,9 +177,14 @@ Item Tracer::global_name(const std::string& text, const Expr& e) {
   if (contains(kOpaqueNames, text)) return OpaqueItem{text};
   if (contains(kCacheNames, text)) return CacheItem{text, -1, {}};
   if (contains(kStateNames, text)) return StateItem{text, -1};
-  if (const WeightDecl* const decl = facts_.find_weight(text)) return WeightItem{decl, -1};
+  if (const WeightDecl* const decl = facts_.find_weight(text)) return weight_item(*decl);
   if (auto number = named_number(text)) return *number;
   return config_value(text, e);
+}
+
+Item Tracer::weight_item(const WeightDecl& decl) {
+  if (decl.absent && !decl.per_layer) return Constant();
+  return WeightItem{&decl, -1};
 }
 
 Item Tracer::config_value(const std::string& key, const Expr& e) {
@@ -212,7 +217,7 @@ Item Tracer::field(const Expr& e) {
   const std::string root = path.substr(0, path.find('.'));
   const bool local = path.empty() || frame_->locals.count(root) != 0 || program_.find_constant(root) != nullptr;
   if (!local) {
-    if (const WeightDecl* const decl = facts_.find_weight(path)) return WeightItem{decl, -1};
+    if (const WeightDecl* const decl = facts_.find_weight(path)) return weight_item(*decl);
   }
   const Expr& child = *e.children[0];
   const Item base = value(child);
@@ -369,6 +374,7 @@ Item Tracer::index_resource(const Expr& e, const Item& base) {
     reporter_.report(DiagnosticKind::kLayerIndex, e.ranges[0].span, {{"name", name}, {"index", std::to_string(*at)}, {"count", std::to_string(count)}});
     return Poison{};
   }
+  if (weight != nullptr && weight->decl->absent) return Constant();
   if (weight != nullptr) return WeightItem{weight->decl, static_cast<int>(*at)};
   if (cache != nullptr) return CacheItem{cache->name, *at, {}};
   return StateItem{state->name, *at};

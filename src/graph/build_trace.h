@@ -89,6 +89,7 @@ class Tracer {
   Item value_inside(const Expr& e);
   Item name(const Expr& e);
   Item global_name(const std::string& text, const Expr& e);
+  Item weight_item(const WeightDecl& decl);  // none where the model lacks it
   Item config_value(const std::string& key, const Expr& e);
   Item constant_item(const ConstItem& item);
   Item field(const Expr& e);

@@ -107,6 +107,12 @@ Status check_nvfp4(const QuantParts& p, uint64_t elements) {
   return expect(p.global, "global scales", {DType::kF32}, p.global.count() == 1 ? 1 : p.experts);
 }
 
+Status check_mxfp4(const QuantParts& p, uint64_t elements) {
+  TRY_STATUS(expect_divides("column count", p.cols, 32));
+  TRY_STATUS(expect(p.codes, "codes", {DType::kU8}, elements / 2));
+  return expect(p.scales, "scales", {DType::kU8, DType::kF8E8M0}, elements / 32);
+}
+
 Status check_mlx(const QuantParts& p, uint64_t all_rows) {
   TRY_STATUS(expect_bits(p, {2, 3, 4, 5, 6, 8}));
   TRY_STATUS(expect_divides("column count", p.cols, p.group_size));
@@ -147,7 +153,7 @@ Status check_form(const QuantParts& p, uint64_t all_rows, uint64_t elements) {
     case QuantForm::kBF16: return expect(p.codes, "values", {DType::kBF16}, elements);
     case QuantForm::kQ4_0: case QuantForm::kQ4_1: case QuantForm::kQ5_0: case QuantForm::kQ5_1: case QuantForm::kQ8_0:
     case QuantForm::kQ2_K: case QuantForm::kQ3_K: case QuantForm::kQ4_K: case QuantForm::kQ5_K: case QuantForm::kQ6_K:
-    case QuantForm::kIQ4_NL: {
+    case QuantForm::kIQ4_NL: case QuantForm::kMxfp4: {
       const uint64_t weights = static_cast<uint64_t>(block_weights(p.form));
       TRY_STATUS(expect_divides("column count", p.cols, weights));
       return expect(p.codes, "blocks", {DType::kU8}, elements / weights * static_cast<uint64_t>(block_bytes(p.form)));
@@ -158,6 +164,7 @@ Status check_form(const QuantParts& p, uint64_t all_rows, uint64_t elements) {
     case QuantForm::kNf4: return check_nf4(p, elements);
     case QuantForm::kFp8: return check_fp8(p, elements);
     case QuantForm::kNvfp4: case QuantForm::kNvfp4Ct: return check_nvfp4(p, elements);
+    case QuantForm::kMxfp4Split: return check_mxfp4(p, elements);
     case QuantForm::kMlxAffine: return check_mlx(p, all_rows);
     case QuantForm::kScratch1: return check_scratch(p, all_rows, 8);
     case QuantForm::kScratch4: return check_scratch(p, all_rows, 2);

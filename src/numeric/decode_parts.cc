@@ -8,8 +8,6 @@
 namespace scratchy {
 namespace {
 
-constexpr float kE2M1Values[16] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,  4.0f,  6.0f,
-                                   -0.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, -4.0f, -6.0f};
 
 // Where a row of a form with one code stream a row begins.
 struct RowPlace {
@@ -125,7 +123,8 @@ void nf4_groups(const QuantParts& p, uint64_t row, GroupValue* groups) {
   }
 }
 
-void nvfp4_codes(const QuantParts& p, uint64_t row, uint8_t* codes) {
+// Low nibbles first, rows of whole bytes.
+void fp4_codes(const QuantParts& p, uint64_t row, uint8_t* codes) {
   unpack_stream(p.codes.bytes.data() + row * (p.cols / 2), 4, p.cols, codes);
 }
 
@@ -135,6 +134,13 @@ void nvfp4_groups(const QuantParts& p, uint64_t row, GroupValue* groups) {
   for (uint64_t g = 0; g < count; ++g) {
     const float scale = p.scales.f32(row * count + g);
     groups[g] = {p.form == QuantForm::kNvfp4 ? scale * global : scale / global, 0.0f, 0.0f};
+  }
+}
+
+void mxfp4_groups(const QuantParts& p, uint64_t row, GroupValue* groups) {
+  const uint64_t count = p.cols / 32;
+  for (uint64_t g = 0; g < count; ++g) {
+    groups[g] = {e8m0_to_f32(static_cast<uint8_t>(p.scales.bytes[row * count + g])), 0.0f, 0.0f};
   }
 }
 
@@ -177,6 +183,7 @@ uint32_t parts_group_size(const QuantParts& p) {
   if (block_weights(p.form) > 1) return block_group_size(p.form);
   if (p.form == QuantForm::kNf4) return std::gcd(p.group_size, p.cols);
   if (p.form == QuantForm::kNvfp4 || p.form == QuantForm::kNvfp4Ct) return 16;
+  if (p.form == QuantForm::kMxfp4Split) return 32;
   if (p.form == QuantForm::kScratch1 || p.form == QuantForm::kScratch4) return p.cols;
   return p.group_size;
 }
@@ -192,7 +199,7 @@ void decode_parts_codes(const QuantParts& p, uint64_t row, uint8_t* codes) {
   switch (p.form) {
     case QuantForm::kQ4_0: case QuantForm::kQ4_1: case QuantForm::kQ5_0: case QuantForm::kQ5_1: case QuantForm::kQ8_0:
     case QuantForm::kQ2_K: case QuantForm::kQ3_K: case QuantForm::kQ4_K: case QuantForm::kQ5_K: case QuantForm::kQ6_K:
-    case QuantForm::kIQ4_NL: {
+    case QuantForm::kIQ4_NL: case QuantForm::kMxfp4: {
       const uint32_t weights = static_cast<uint32_t>(block_weights(p.form));
       const uint64_t blocks = p.cols / weights;
       const std::byte* at = p.codes.bytes.data() + row * blocks * static_cast<uint64_t>(block_bytes(p.form));
@@ -204,7 +211,7 @@ void decode_parts_codes(const QuantParts& p, uint64_t row, uint8_t* codes) {
     case QuantForm::kCtInt: case QuantForm::kMlxAffine: return stream_codes(p, row, codes);
     case QuantForm::kNf4: return nf4_codes(p, row, codes);
     case QuantForm::kFp8: std::memcpy(codes, p.codes.bytes.data() + row * p.cols, p.cols); return;
-    case QuantForm::kNvfp4: case QuantForm::kNvfp4Ct: return nvfp4_codes(p, row, codes);
+    case QuantForm::kNvfp4: case QuantForm::kNvfp4Ct: case QuantForm::kMxfp4Split: return fp4_codes(p, row, codes);
     case QuantForm::kScratch1: return scratch1_codes(p, row, codes);
     case QuantForm::kScratch4: return scratch4_codes(p, row, codes);
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: break;
@@ -216,7 +223,7 @@ void decode_parts_groups(const QuantParts& p, uint64_t row, GroupValue* groups) 
   switch (p.form) {
     case QuantForm::kQ4_0: case QuantForm::kQ4_1: case QuantForm::kQ5_0: case QuantForm::kQ5_1: case QuantForm::kQ8_0:
     case QuantForm::kQ2_K: case QuantForm::kQ3_K: case QuantForm::kQ4_K: case QuantForm::kQ5_K: case QuantForm::kQ6_K:
-    case QuantForm::kIQ4_NL: {
+    case QuantForm::kIQ4_NL: case QuantForm::kMxfp4: {
       const uint32_t weights = static_cast<uint32_t>(block_weights(p.form));
       const uint32_t per_block = weights / block_group_size(p.form);
       const uint64_t blocks = p.cols / weights;
@@ -231,6 +238,7 @@ void decode_parts_groups(const QuantParts& p, uint64_t row, GroupValue* groups) 
     case QuantForm::kNf4: return nf4_groups(p, row, groups);
     case QuantForm::kFp8: return fp8_groups(p, row, groups);
     case QuantForm::kNvfp4: case QuantForm::kNvfp4Ct: return nvfp4_groups(p, row, groups);
+    case QuantForm::kMxfp4Split: return mxfp4_groups(p, row, groups);
     case QuantForm::kScratch1: groups[0] = {2.0f * p.scales.f32(row), 0.5f, 0.0f}; return;
     case QuantForm::kScratch4: groups[0] = {p.scales.f32(row), 8.0f, 0.0f}; return;
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: break;
@@ -251,7 +259,8 @@ void decode_dense_row(const QuantParts& p, uint64_t row, float* out) {
 const float* parts_codebook(const QuantParts& p) {
   if (p.form == QuantForm::kIQ4_NL) return kIq4NlValues;
   if (p.form == QuantForm::kNf4) return p.codebook.data();
-  if (p.form == QuantForm::kNvfp4 || p.form == QuantForm::kNvfp4Ct) return kE2M1Values;
+  if (p.form == QuantForm::kMxfp4 || p.form == QuantForm::kMxfp4Split) return kE2m1Values;
+  if (p.form == QuantForm::kNvfp4 || p.form == QuantForm::kNvfp4Ct) return kE2m1Values;
   return nullptr;
 }
 

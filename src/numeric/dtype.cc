@@ -125,6 +125,12 @@ uint8_t f32_to_e4m3(float value) {
   return static_cast<uint8_t>(sign | ((rounded >> 20) - (120 << 3)));
 }
 
+float e8m0_to_f32(uint8_t bits) {
+  if (bits == 0xff) return std::bit_cast<float>(0x7fc00000u);
+  // 2^-127 is the one value below the normal range.
+  return std::bit_cast<float>(bits == 0 ? 0x400000u : static_cast<uint32_t>(bits) << 23);
+}
+
 float e2m1_to_f32(uint8_t code) {
   const float magnitude = kE2M1[code & 7];
   return (code & 8) != 0 ? -magnitude : magnitude;

@@ -45,6 +45,9 @@ uint16_t f32_to_bf16(float value);
 float e4m3_to_f32(uint8_t bits);
 uint8_t f32_to_e4m3(float value);
 
+// E8M0, the scale of microscaling forms: 2^(bits - 127); 0xff is NaN.
+float e8m0_to_f32(uint8_t bits);
+
 // fp4 e2m1: codes 0..7 are 0, 0.5, 1, 1.5, 2, 3, 4, 6; bit 3 is the sign. Narrowing clamps to +-6.
 float e2m1_to_f32(uint8_t code);
 uint8_t f32_to_e2m1(float value);

@@ -102,6 +102,11 @@ TEST(E4M3, EveryFiniteByteSurvivesTheRoundTripAndTiesGoToEven) {
   }
 }
 
+TEST(E8M0, IsAPowerOfTwo) {
+  for (int bits = 0; bits < 255; ++bits) EXPECT_EQ(e8m0_to_f32(static_cast<uint8_t>(bits)), std::ldexp(1.0f, bits - 127)) << bits;
+  EXPECT_TRUE(std::isnan(e8m0_to_f32(0xff)));
+}
+
 TEST(E2M1, EveryCodeSurvivesTheRoundTripAndTiesGoToEven) {
   for (uint8_t code = 0; code < 16; ++code) EXPECT_EQ(f32_to_e2m1(e2m1_to_f32(code)), code);
   EXPECT_EQ(f32_to_e2m1(0.25f), 0);

@@ -6,6 +6,7 @@
 namespace scratchy {
 
 const float kIq4NlValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+const float kE2m1Values[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
 namespace {
 
@@ -95,13 +96,15 @@ int block_code_bits(QuantForm form) {
   switch (form) {
     case QuantForm::kQ2_K: return 2;
     case QuantForm::kQ3_K: return 3;
-    case QuantForm::kQ4_0: case QuantForm::kQ4_1: case QuantForm::kQ4_K: case QuantForm::kIQ4_NL: return 4;
+    case QuantForm::kQ4_0: case QuantForm::kQ4_1: case QuantForm::kQ4_K: case QuantForm::kIQ4_NL:
+    case QuantForm::kMxfp4: return 4;
     case QuantForm::kQ5_0: case QuantForm::kQ5_1: case QuantForm::kQ5_K: return 5;
     case QuantForm::kQ6_K: return 6;
     case QuantForm::kQ8_0: return 8;
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: case QuantForm::kAwq: case QuantForm::kGptq:
     case QuantForm::kGptqV2: case QuantForm::kCtInt: case QuantForm::kNf4: case QuantForm::kFp8: case QuantForm::kNvfp4:
-    case QuantForm::kNvfp4Ct: case QuantForm::kMlxAffine: case QuantForm::kScratch1: case QuantForm::kScratch4: break;
+    case QuantForm::kNvfp4Ct: case QuantForm::kMxfp4Split: case QuantForm::kMlxAffine: case QuantForm::kScratch1:
+    case QuantForm::kScratch4: break;
   }
   not_a_block_form(form);
 }
@@ -110,6 +113,7 @@ void decode_block_codes(QuantForm form, const std::byte* block, uint8_t* codes) 
   const Block b(block);
   switch (form) {
     case QuantForm::kQ4_0: case QuantForm::kIQ4_NL: return codes_of_32(b, 2, codes);
+    case QuantForm::kMxfp4: return codes_of_32(b, 1, codes);
     case QuantForm::kQ4_1: return codes_of_32(b, 4, codes);
     case QuantForm::kQ5_0: return codes_of_32_with_fifth_bit(b, 2, 6, codes);
     case QuantForm::kQ5_1: return codes_of_32_with_fifth_bit(b, 4, 8, codes);
@@ -137,7 +141,8 @@ void decode_block_codes(QuantForm form, const std::byte* block, uint8_t* codes) 
       return;
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: case QuantForm::kAwq: case QuantForm::kGptq:
     case QuantForm::kGptqV2: case QuantForm::kCtInt: case QuantForm::kNf4: case QuantForm::kFp8: case QuantForm::kNvfp4:
-    case QuantForm::kNvfp4Ct: case QuantForm::kMlxAffine: case QuantForm::kScratch1: case QuantForm::kScratch4: break;
+    case QuantForm::kNvfp4Ct: case QuantForm::kMxfp4Split: case QuantForm::kMlxAffine: case QuantForm::kScratch1:
+    case QuantForm::kScratch4: break;
   }
   not_a_block_form(form);
 }
@@ -150,6 +155,7 @@ void decode_block_groups(QuantForm form, const std::byte* block, GroupValue* gro
     case QuantForm::kQ8_0: groups[0] = {b.f16(0), 128.0f, 0.0f}; return;
     case QuantForm::kQ4_1: case QuantForm::kQ5_1: groups[0] = {b.f16(0), 0.0f, b.f16(2)}; return;
     case QuantForm::kIQ4_NL: groups[0] = {b.f16(0), 0.0f, 0.0f}; return;
+    case QuantForm::kMxfp4: groups[0] = {e8m0_to_f32(static_cast<uint8_t>(b.u8(0))), 0.0f, 0.0f}; return;
     case QuantForm::kQ2_K:
       for (int j = 0; j < 16; ++j) {
         const uint32_t packed = b.u8(j);
@@ -165,7 +171,8 @@ void decode_block_groups(QuantForm form, const std::byte* block, GroupValue* gro
       return;
     case QuantForm::kF32: case QuantForm::kF16: case QuantForm::kBF16: case QuantForm::kAwq: case QuantForm::kGptq:
     case QuantForm::kGptqV2: case QuantForm::kCtInt: case QuantForm::kNf4: case QuantForm::kFp8: case QuantForm::kNvfp4:
-    case QuantForm::kNvfp4Ct: case QuantForm::kMlxAffine: case QuantForm::kScratch1: case QuantForm::kScratch4: break;
+    case QuantForm::kNvfp4Ct: case QuantForm::kMxfp4Split: case QuantForm::kMlxAffine: case QuantForm::kScratch1:
+    case QuantForm::kScratch4: break;
   }
   not_a_block_form(form);
 }

@@ -26,7 +26,8 @@ int block_code_bits(QuantForm form);
 void decode_block_codes(QuantForm form, const std::byte* block, uint8_t* codes);
 void decode_block_groups(QuantForm form, const std::byte* block, GroupValue* groups);
 
-// The 16 values of IQ4_NL codes.
+// The 16 values of IQ4_NL codes, and of e2m1 codes in MXFP4 and NVFP4.
 extern const float kIq4NlValues[16];
+extern const float kE2m1Values[16];
 
 }  // namespace scratchy

@@ -61,6 +61,7 @@ struct ScratchCoding {
 //   kNf4              codes U8 [N*K/2] over the flattened [E*N, K], scales F32 [blocks] (see nf4_absmax)
 //   kFp8              codes F8 [N, K], scales [ceil(N/group_rows), ceil(K/group_size)]
 //   kNvfp4, kNvfp4Ct  codes U8 [N, K/2], scales F8 [N, K/16], global F32 [1]
+//   kMxfp4Split       codes U8 [N, K/2], scales U8 [N, K/32], E8M0
 //   kMlxAffine        codes U32 [N, K*bits/32], scales, offsets [N, K/g]
 //   kScratch1         codes U8 [N, ceil(K/8)], scales F16 [N]
 //   kScratch4         codes U8 [N, ceil(K/2)], scales F16 [N]

@@ -212,6 +212,62 @@ TEST(QuantMatrixNvfp4, ReadsTheWorkedExampleInBothDialects) {
   EXPECT_EQ(row_of(QuantMatrix::make(parts).value(), 0), expected);
 }
 
+// e2m1 by its definition: sign, two bits of exponent (bias 1), one of mantissa; times 2^(scale - 127).
+float mxfp4_value(int code, int scale) {
+  const int exponent = (code >> 1) & 3, mantissa = code & 1;
+  const double magnitude = exponent == 0 ? mantissa * 0.5 : std::ldexp(1 + mantissa * 0.5, exponent - 1);
+  return static_cast<float>(std::ldexp((code & 8) != 0 ? -magnitude : magnitude, scale - 127));
+}
+
+TEST(QuantMatrixMxfp4, SplitTensorsHoldTwoCodesAByteLowNibbleFirst) {
+  // Two experts of one row of two blocks; the scales reach both ends of what a byte can say.
+  std::vector<uint8_t> bytes(64);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i + 11);
+  const std::vector<uint8_t> exponents = {0, 120, 127, 250};
+  const auto codes = raw<uint8_t>(bytes), scales = raw<uint8_t>(exponents);
+  QuantParts parts{.form = QuantForm::kMxfp4Split, .experts = 2, .rows = 1, .cols = 64};
+  parts.codes = {codes, DType::kU8};
+  parts.scales = {scales, DType::kU8};
+  const QuantMatrix matrix = QuantMatrix::make(parts).value();
+  for (uint64_t row = 0; row < 2; ++row) {
+    std::vector<float> expected;
+    for (uint64_t k = 0; k < 64; ++k) {
+      expected.push_back(mxfp4_value(bytes[32 * row + k / 2] >> 4 * (k % 2) & 15, exponents[2 * row + k / 32]));
+    }
+    EXPECT_EQ(row_of(matrix, row), expected);
+    EXPECT_EQ(row_by_view(matrix, row), expected);
+  }
+  EXPECT_TRUE(matrix.check_finite().ok());
+}
+
+TEST(QuantMatrixMxfp4, GgufBlocksHoldLowNibblesFirstThenHighOnes) {
+  std::vector<uint8_t> bytes(34);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i + 11);
+  bytes[0] = 125;
+  bytes[17] = 1;
+  const auto blocks = raw<uint8_t>(bytes);
+  QuantParts parts{.form = QuantForm::kMxfp4, .rows = 1, .cols = 64};
+  parts.codes = {blocks, DType::kU8};
+  const QuantMatrix matrix = QuantMatrix::make(parts).value();
+  std::vector<float> expected;
+  for (size_t k = 0; k < 64; ++k) {
+    const size_t block = k / 32 * 17, i = k % 32;
+    expected.push_back(mxfp4_value(bytes[block + 1 + i % 16] >> 4 * (i / 16) & 15, bytes[block]));
+  }
+  EXPECT_EQ(row_of(matrix, 0), expected);
+  EXPECT_EQ(row_by_view(matrix, 0), expected);
+}
+
+TEST(QuantMatrixMxfp4, AScaleThatIsNoNumberIsFound) {
+  const auto codes = raw<uint8_t>(std::vector<uint8_t>(16)), scales = raw<uint8_t>({0xff});
+  QuantParts parts{.form = QuantForm::kMxfp4Split, .rows = 1, .cols = 32};
+  parts.codes = {codes, DType::kU8};
+  parts.scales = {scales, DType::kU8};
+  EXPECT_FALSE(QuantMatrix::make(parts).value().check_finite().ok());
+  parts.cols = 48;
+  EXPECT_FALSE(QuantMatrix::make(parts).ok());
+}
+
 QuantMatrix mlx_row(int bits, uint32_t cols, const std::vector<std::byte>& codes, const std::vector<std::byte>& scales,
                     const std::vector<std::byte>& biases) {
   QuantParts parts{.form = QuantForm::kMlxAffine, .rows = 1, .cols = cols, .bits = bits, .group_size = cols};

@@ -193,6 +193,7 @@ std::string pack_key(const CompiledProgram& program, const Checkpoint& checkpoin
 Result<uint64_t> write_pack(const CompiledProgram& program, const Checkpoint& checkpoint, const PackSink& sink,
                             const std::function<void(size_t, size_t)>& progress) {
   TRY(const WeightRoot root, check_tensors(checkpoint, *program.weight_plan));
+  TRY_STATUS(check_copies(checkpoint, *program.weight_plan, root));
   return PackWriter(program, checkpoint, sink).run(root, progress);
 }
 

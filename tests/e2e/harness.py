@@ -43,6 +43,20 @@ def read_safetensors(path):
     return tensors
 
 
+def write_safetensors(path, tensors):
+    names = {np.dtype(code): name for name, code in DTYPES.items()}
+    header, at = {}, 0
+    for name, array in tensors.items():
+        header[name] = {"dtype": names[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for array in tensors.values():
+            file.write(np.ascontiguousarray(array).tobytes())
+
+
 def golden(name):
     """A golden folder or file: checked in, or beside the checkout; None when neither is there."""
     for root in (SOURCE / "tests" / "golden", SOURCE.parent / "shared" / "golden"):
@@ -105,6 +119,15 @@ class Workshop:
             print(f"{name}: scratchyc build exited with {done.returncode}\n{done.stderr.strip()}")
             return None
         return output
+
+    def interpret(self, checkpoint, ids, *options):
+        """The tensors of the reference interpreter, or a string that says why there are none."""
+        output = self.folder / "interpreted.safetensors"
+        output.unlink(missing_ok=True)
+        done = self.scratchyc("interpret", "--weights", checkpoint, "--ids", ",".join(str(int(i)) for i in ids), "-o", output, *options)
+        if done.returncode != 0:
+            return f"scratchyc interpret exited with {done.returncode}: {done.stderr.strip()}"
+        return read_safetensors(output)
 
     def logits(self, binary, checkpoint, ids, *options):
         """The tensors `scr logits` writes, or a string that says why there are none."""

@@ -153,11 +153,11 @@ TEST_P(Parity, PassesKeepTheMeaning) {
 
 INSTANTIATE_TEST_SUITE_P(
     Golden, Parity,
-    ::testing::Values(Case{"llama/plain"}, Case{"llama/rope-llama3"}, Case{"mistral/head-dim"}, Case{"mistral/window"}, Case{"phi3/plain"}, Case{"phi3/window"},
+    ::testing::Values(Case{"llama/plain"}, Case{"llama/rope-llama3"}, Case{"llama/biases"}, Case{"mistral/head-dim"}, Case{"mistral/window"}, Case{"phi3/plain"}, Case{"phi3/window"},
                       Case{"phi3/longrope-short", 64}, Case{"phi3/longrope-long"}, Case{"phi3/partial"}, Case{"qwen2/tied"}, Case{"qwen2/untied"}, Case{"qwen3/tied"},
                       Case{"qwen3/untied"}, Case{"granite/multipliers"}, Case{"granite/untied"}, Case{"commandr/plain"}, Case{"commandr/qk-norm"}, Case{"gemma2/plain"},
                       Case{"gemma2/odd"}, Case{"gemma3/text"}, Case{"gemma3/linear"}, Case{"gemma4/classes"}, Case{"gemma4/unified"}, Case{"gemma4/small"},
-                      Case{"modernbert/base"}, Case{"mixtral/gqa"}, Case{"mixtral/window"}, Case{"qwen2-moe/norm-false"}, Case{"qwen2-moe/norm-true-dense-layer"},
+                      Case{"modernbert/base"}, Case{"modernbert/biases"}, Case{"mixtral/gqa"}, Case{"mixtral/window"}, Case{"qwen2-moe/norm-false"}, Case{"qwen2-moe/norm-true-dense-layer"},
                       Case{"qwen3-moe/norm-true"}, Case{"qwen3-moe/norm-false-every-second"}, Case{"deepseek-v2/lite"}, Case{"deepseek-v2/grouped"},
                       Case{"deepseek-v3/yarn"}, Case{"deepseek-v3/plain"}, Case{"deepseek-v3/one-group"}, Case{"deepseek-v3-flat/flat"},
                       Case{"deepseek-v3-flat/norm-false-yarn"}, Case{"qwen3-5/period-4"}, Case{"qwen3-5/irregular"}, Case{"qwen3-5-moe/period-4"},

@@ -22,7 +22,6 @@ struct InterpretArguments {
   std::string weights, ids, ids_file;
   std::filesystem::path output;
   int last = 0, chunk = 0;
-  int64_t context_length = 0;
   bool f64 = false;
 };
 
@@ -59,7 +58,6 @@ int interpret(const InterpretArguments& arguments) {
   auto selected = registry ? select_model(flags, *registry, sources, diagnostics) : std::nullopt;
   const auto options = selected ? pipeline_options(flags, selected->source, diagnostics) : std::nullopt;
   if (!options) return report(diagnostics, json);
-  if (arguments.context_length > 0) selected->source.facts.values["context_length"] = Constant::integer(arguments.context_length);
   const auto model = optimize_model(*selected->arch, selected->program, selected->source.facts, *options, diagnostics);
   if (!model) return report(diagnostics, json);
   const auto done = [&]() -> Status {
@@ -83,7 +81,6 @@ void add_interpret(Command& app) {
   ids->excludes(file);
   command->add_option("--last", arguments->last, "logits of the last N positions only")->at_least(1);
   command->add_option("--chunk", arguments->chunk, "tokens a step; default all")->at_least(1);
-  command->add_option("--context-length", arguments->context_length, "the context that rotary scaling is chosen for")->at_least(1);
   command->add_flag("--f64", arguments->f64, "compute and write f64");
   command->add_option("-o,--output", arguments->output, "safetensors file to write")->required();
   command->runs([arguments, ids, file, command] {

@@ -14,9 +14,9 @@ std::string number(int64_t n) { return std::to_string(n); }
 std::string flag(bool value) { return value ? "true" : "false"; }
 
 std::string form_text(const WeightForm& f) {
-  return "{WeightPlace(" + number(static_cast<int64_t>(f.place)) + "), " + literal(f.path) + ", " + flag(f.bare) + ", " + flag(f.transposed) + ", " + number(f.first) + ", " +
+  return "{WeightPlace(" + number(static_cast<int64_t>(f.place)) + "), " + literal(f.path) + ", " + flag(f.bare) + ", " + flag(f.transposed) + ", " + flag(f.copy) + ", " + number(f.first) + ", " +
          number(f.step) + ", " + number(f.of) + ", " + number(f.rotary_heads) + ", " + number(f.tile_groups) + ", " + number(f.tile_width) + ", " + number(f.tile_begin) + ", " +
-         flag(f.tile_columns) + ", " + flag(f.log_of_negative) + ", " + float_literal(f.add) + "}";
+         flag(f.tile_columns) + ", " + number(f.split_heads) + ", " + literal(f.beside) + ", " + flag(f.log_of_negative) + ", " + float_literal(f.add) + "}";
 }
 
 // How many matrices of each weight the products of one row read, by whether they run for every row.

@@ -43,8 +43,9 @@ std::vector<PackForm> forms_of(QuantMethod method) {
     case QuantMethod::kFp8: return {PackForm::kFp8Row, PackForm::kFp8G128};
     case QuantMethod::kNvfp4:
     case QuantMethod::kNvfp4Ct: return {PackForm::kNvfp4, PackForm::kFp8Row};
+    case QuantMethod::kMxfp4: return {PackForm::kMxfp4};
     case QuantMethod::kMlxAffine: return with(between(PackForm::kU2G32BF16, PackForm::kU8G128BF16), between(PackForm::kU2G32F32, PackForm::kU8G128F32));
-    case QuantMethod::kGguf: return between(PackForm::kQ4_0, PackForm::kIQ4_NL);
+    case QuantMethod::kGguf: return between(PackForm::kQ4_0, PackForm::kMxfp4);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "numeric/gguf_blocks.h"
 #include "targets/cpu/kernels/pack_panel.h"
 
 namespace scratchy::cpu {
@@ -14,7 +15,7 @@ bool coding_suits(Coding coding, const QuantMatrix& matrix) {
   switch (coding) {
     case Coding::kInteger: return matrix.affine();
     case Coding::kTableIq4Nl: return matrix.form() == QuantForm::kIQ4_NL;
-    case Coding::kTableE2m1: return matrix.form() == QuantForm::kNvfp4 || matrix.form() == QuantForm::kNvfp4Ct;
+    case Coding::kTableE2m1: return matrix.codebook() == kE2m1Values;
     case Coding::kCodebook: return matrix.view() == QuantView::kCodebook;
     case Coding::kFp8: return matrix.view() == QuantView::kFp8;
     case Coding::kDenseF32:
