@@ -88,7 +88,7 @@ Status logits(const LogitsArguments& arguments) {
   ModelOptions options;
   options.threads = arguments.threads;
   options.max_sequences = static_cast<int32_t>(companions.size()) + 1;
-  options.weights.cache_dir = user_pack_dir();
+  options.weights = weight_options();
   TRY(const std::unique_ptr<Model> model, Model::load(*program, checkpoint, options));
   const int last = arguments.last > 0 ? std::min(arguments.last, static_cast<int>(ids.size())) : static_cast<int>(ids.size());
   Rows rows;

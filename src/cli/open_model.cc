@@ -59,6 +59,14 @@ Status check_programs() {
   return Done{};
 }
 
+WeightStore::Options weight_options() {
+  WeightStore::Options options;
+  options.cache_dir = user_pack_dir();
+  options.progress = show_progress();
+  options.not_kept = [](const Failure& why) { std::fprintf(stderr, "note: the packed weights are not kept, so every start packs them anew: %s\n", why.message().c_str()); };
+  return options;
+}
+
 Result<OpenedModel> open_model(const std::string& path, const OpenOptions& options) {
   TRY_STATUS(check_programs());
   std::error_code error;
@@ -73,8 +81,7 @@ Result<OpenedModel> open_model(const std::string& path, const OpenOptions& optio
   ModelOptions model_options;
   model_options.threads = options.threads;
   model_options.max_context = options.max_context;
-  model_options.weights.progress = show_progress();
-  model_options.weights.cache_dir = user_pack_dir();
+  model_options.weights = weight_options();
   Result<std::unique_ptr<Model>> model = Model::load(*program, *checkpoint, model_options);
   reader.join();
   if (!model.ok()) return std::move(model).failure();

@@ -29,6 +29,9 @@ struct OpenedModel {
 // A Failure unless this processor can run the programs of this binary.
 Status check_programs();
 
+// Packs in the user's cache, with what is to be said of them on standard error.
+WeightStore::Options weight_options();
+
 Result<OpenedModel> open_model(const std::string& path, const OpenOptions& options);
 
 }  // namespace scratchy::cli

@@ -90,7 +90,12 @@ class ScopeParser {
       for (const std::string& stem : arch.stems) known.push_back("model/" + stem);
     }
     for (const std::string& preset : presets_) known.push_back("quant/" + preset);
-    suggest(diagnostics_.add(DiagnosticKind::kUnknownScopeWord, {}, {{"word", escape_for_message(word)}}), word, known);
+    Diagnostic& diagnostic = diagnostics_.add(DiagnosticKind::kUnknownScopeWord, {}, {{"word", escape_for_message(word)}});
+    const size_t slash = std::min(word.find('/'), word.size());
+    const auto kind = nearest_name(word.substr(0, slash), {"model", "quant"});
+    if (nearest_name(word, known)) suggest(diagnostic, word, known);
+    else if (kind && slash < word.size()) diagnostic.suggest("did you mean `" + *kind + escape_for_message(word.substr(slash)) + "`?");
+    else diagnostic.suggest("words are a target, `model/<stem>`, `quant/<preset>`, `serve` and `bench`");
   }
 
   static void suggest(Diagnostic& diagnostic, const std::string& word, const std::vector<std::string>& known) {

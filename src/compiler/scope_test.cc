@@ -87,6 +87,10 @@ TEST_F(ScopeTest, AnUnknownWordIsNamedWithTheNearest) {
   EXPECT_THAT(mistakes("cpu,model/smollm2-135m,serv"), HasSubstr("did you mean `serve`?"));
 }
 
+TEST_F(ScopeTest, ASlipInTheKindOfAWordIsNamed) { EXPECT_THAT(mistakes("cpu,modle/smollm2-135m-instruct"), HasSubstr("did you mean `model/smollm2-135m-instruct`?")); }
+
+TEST_F(ScopeTest, AWordLikeNoOtherIsToldWhichThereAre) { EXPECT_THAT(mistakes("cpu,model/smollm2-135m,entirely-else"), HasSubstr("words are a target, `model/<stem>`")); }
+
 TEST_F(ScopeTest, AllMistakesAreShownAtOnce) {
   mistakes("cpus,model/nothing-like-it,quant/nor-this");
   EXPECT_EQ(diagnostics_.size(), 4U);  // a word, a model, a preset, no target

@@ -55,6 +55,7 @@ Result<WeightStore> WeightStore::open(const CompiledProgram& program, const Chec
         bool world_failed = false;
         Status made = make_pack_file(program, checkpoint, path, options.progress, world_failed);
         if (!made.ok() && !world_failed) return std::move(made).failure();
+        if (!made.ok() && options.not_kept) options.not_kept(made.failure());
         if (!made.ok()) break;
       }
       Result<MappedFile> file = MappedFile::open(path);

@@ -31,6 +31,7 @@ class WeightStore {
   struct Options {
     std::filesystem::path cache_dir;                    // of packs; empty: keep the pack in memory
     std::function<void(size_t done, size_t total)> progress;  // weights packed so far; may be empty
+    std::function<void(const Failure& why)> not_kept;         // the pack stays in memory though there is a folder; may be empty
   };
 
   WeightStore() = default;  // holds nothing until one is opened

@@ -113,7 +113,7 @@ def check_person(failures, workshop, chat):
     failures.check([message["role"] for message in saved][-2:] == ["user", "assistant"] and saved[-2]["content"] == "Name a colour.", f"/save wrote {saved}")
     begin = terminal.send("/save\n")
     expect("needs the name of a file(.*\n)*> ", begin, "/save without a name")
-    begin = terminal.send("/save /nowhere/talk.json\n")
+    begin = terminal.send("/save talk.json/below\n")
     expect("error: (.*\n)*> ", begin, "/save where nothing can be written")
     begin = terminal.send("/rest\n")
     expect("no command /rest(.*\n)*> ", begin, "an unknown command")

@@ -4,6 +4,7 @@
     front_door_test.py BUILD
 """
 
+import os
 import subprocess
 import sys
 
@@ -28,6 +29,8 @@ def main():
         done = run("./scratchy", *arguments)
         failures.check(done.returncode == code, f"scratchy {arguments}: exit code {done.returncode}, not {code}")
         failures.check(words in done.stderr and not done.stdout, f"scratchy {arguments}: said {done.stdout!r} {done.stderr!r}")
+    bare = subprocess.run(["./scratchy", "help"], capture_output=True, text=True, cwd=SOURCE, env={"PATH": os.environ["PATH"]})
+    failures.check(bare.returncode == 0, f"scratchy help without HOME: {bare.stderr!r}")
     help_text = run("./scratchy", "help")
     failures.check(help_text.returncode == 0 and "run CHECKPOINT" in help_text.stdout, "scratchy help says nothing")
     again = run("tools/install_packages.sh", "build", "test")

@@ -72,6 +72,8 @@ def main():
         else:
             workshop.environment["XDG_CACHE_HOME"] = "/proc/nowhere"
             check_same("folder cannot be made")
+        done = workshop.run([binary, "logits", folders[0], "--ids", "1", "-o", workshop.folder / "one.safetensors"])
+        failures.check(done.returncode == 0 and "note: the packed weights are not kept" in done.stderr, f"a pack that is not kept is not told: {done.stderr!r}")
     return failures.exit_code()
 
 
