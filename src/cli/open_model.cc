@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "base/check_processor.h"
@@ -77,15 +78,22 @@ Result<OpenedModel> open_model(const std::string& path, const OpenOptions& optio
   if (program->whole_prompt) return Failure("`" + escape_for_message(path, 400) + "` is an encoder: it reads texts and does not answer");
   TRY(const TextSource source, TextSource::of(*checkpoint));
   std::optional<Result<TextModel>> text;
-  std::thread reader([&] { text.emplace(load_text_model(source, options.wants_template, options.template_file)); });
+  const auto read_text = [&] { text.emplace(load_text_model(source, options.wants_template, options.template_file)); };
+  std::thread reader;
+  try {
+    reader = std::thread(read_text);
+  } catch (const std::system_error&) {  // no thread is to be had: one after the other
+    read_text();
+  }
   ModelOptions model_options;
   model_options.threads = options.threads;
   model_options.max_context = options.max_context;
   model_options.weights = weight_options();
   Result<std::unique_ptr<Model>> model = Model::load(*program, *checkpoint, model_options);
-  reader.join();
+  if (reader.joinable()) reader.join();
   if (!model.ok()) return std::move(model).failure();
   if (!text->ok()) return std::move(*text).failure();
+  if ((*model)->threads() < options.threads) std::fprintf(stderr, "note: the system gives %d of %d threads\n", (*model)->threads(), options.threads);
   TRY(GenerationDefaults defaults, generation_defaults(source));
   return OpenedModel{std::move(checkpoint), *std::move(model), **std::move(text), std::move(defaults)};
 }

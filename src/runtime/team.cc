@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <system_error>
 
 namespace scratchy {
 namespace {
@@ -109,11 +110,16 @@ Team::Team(int thread_count) : barrier_(thread_count) {
   const std::vector<int> processors = by_core(allowed_processors());
   const bool pinned = thread_count <= static_cast<int>(processors.size());
   for (int thread = 1; thread < thread_count; ++thread) {
-    threads_.emplace_back([this, thread, cpu = pinned ? processors[thread] : -1] {
-      if (cpu >= 0) pin(cpu);
-      loop(thread);
-    });
+    try {
+      threads_.emplace_back([this, thread, cpu = pinned ? processors[thread] : -1] {
+        if (cpu >= 0) pin(cpu);
+        loop(thread);
+      });
+    } catch (const std::system_error&) {
+      break;
+    }
   }
+  barrier_.set_thread_count(size());
   if (pinned) pin(processors[0]);
 }
 

@@ -18,9 +18,11 @@ class Barrier {
  public:
   explicit Barrier(int thread_count) : thread_count_(thread_count) {}
   void wait();
+  // Before anybody waits.
+  void set_thread_count(int thread_count) { thread_count_ = thread_count; }
 
  private:
-  const int thread_count_;
+  int thread_count_;
   alignas(64) std::atomic<int32_t> arrived_{0};
   alignas(64) std::atomic<uint32_t> round_{0};
 };
@@ -30,7 +32,8 @@ int default_thread_count();
 
 class Team {
  public:
-  // Starts thread_count - 1 threads and pins all, the caller too, when there are processors enough for that.
+  // Starts thread_count - 1 threads, fewer where the system gives no more, and pins all, the caller too, when there are
+  // processors enough for that.
   explicit Team(int thread_count);
   ~Team();
   Team(const Team&) = delete;

@@ -1,6 +1,7 @@
 #include "runtime/team.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <random>
@@ -45,7 +46,7 @@ TEST(Team, NobodySleepsThroughAWakeUpHoweverLateTheOthersAre) {
     Team team(threads);
     std::vector<std::minstd_rand> random(static_cast<size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) random[static_cast<size_t>(thread)].seed(static_cast<unsigned>(thread + 1));
-    const int rounds = 600 / threads;
+    const int rounds = 300 / threads;
     int64_t sum = 0;
     for (int round = 0; round < rounds; ++round) {
       team.run([&](int thread) {
@@ -63,6 +64,24 @@ TEST(Team, NobodySleepsThroughAWakeUpHoweverLateTheOthersAre) {
   }
   stop = true;
   for (std::thread& thread : load) thread.join();
+}
+
+// In a process of its own, since a limit cannot be raised again.
+TEST(Team, MakesDoWithTheThreadsThereAre) {
+  const auto starved = [] {
+    const rlimit address_space{uint64_t{1} << 28, uint64_t{1} << 28};
+    ::setrlimit(RLIMIT_AS, &address_space);
+    Team team(500);  // stacks of 8 MiB: some thirty fit
+    std::atomic<int> count{0};
+    team.run([&](int) { ++count; });
+    std::exit(team.size() < 500 && count == team.size() ? 0 : 1);
+  };
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "sanitizers need more address space than the limit of this test";
+#endif
+#endif
+  EXPECT_EXIT(starved(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Team, EndsWhileItsThreadsSleepOrHaveNotBegun) {
