@@ -1,4 +1,4 @@
-// Gives each matrix product its operand in the form the target's kernels read (int8 blocks, bf16), made once however many
+// Gives each matrix product its operand in the form the target's kernels read (blocks of 16-bit codes, bf16), made once however many
 // products share it.
 //
 //   q = gemm(x, wq); k = gemm(x, wk)      =>      p = prepare(x); q = gemm(p, wq); k = gemm(p, wk)

@@ -161,7 +161,8 @@ std::string emit_program(const EmitInput& input, const Options& options) {
   std::string text = "#include \"targets/cpu/kernels/matrix_kernels_fwd.h\"\n#include \"targets/cpu/kernels/row_math.h\"\n#include \"targets/cpu/kernels/steps.h\"\n"
                      "#include \"targets/cpu/pack_matrix.h\"\n\nnamespace scratchy::cpu {\nnamespace {\n\n";
   const PreparedKinds kinds = prepared_kinds(options.variants);
-  text += std::string("constexpr PreparedKinds kPrepared{") + (kinds.bf16 ? "true" : "false") + ", " + (kinds.q16 ? "true" : "false") + "};\n\n";
+  text += std::string("constexpr PreparedKinds kPrepared{") + (kinds.bf16 ? "true" : "false") + ", " + (kinds.q16 ? "true" : "false") + "};\n" +
+          "static_assert(sizeof(Q16Block) == " + number(options.profile->q16_block_bytes) + ", \"the arena is laid out for another block\");\n\n";
   const KernelContext context{&plan, &options, input.max_context};
   for (size_t k = 0; k < plan.kernels.size(); ++k) text += emit_kernel(context, k);
   std::string buckets = "constexpr Bucket kBuckets[] = {\n";
@@ -198,10 +199,10 @@ std::string emit_program(const EmitInput& input, const Options& options) {
 PlanFacts plan_facts(const Options& options, int32_t max_tokens) {
   PlanFacts facts;
   const PreparedKinds kinds = prepared_kinds(options.variants);
-  facts.row_bytes = [kinds](const Type& type, bool prepared) -> int64_t {
+  facts.row_bytes = [kinds, block = options.profile->q16_block_bytes](const Type& type, bool prepared) -> int64_t {
     if (prepared) {
       const PreparedShape shape = prepared_shape(type);
-      return (prepared_row_bytes(kinds, shape.width, shape.groups) + 63) / 64 * 64;
+      return (prepared_row_bytes(kinds, shape.width, shape.groups, block) + 63) / 64 * 64;
     }
     return row_stride(type.row_elements()) * static_cast<int64_t>(sizeof(float));
   };

@@ -6,10 +6,10 @@ namespace scratchy::cpu {
 
 const std::vector<Profile>& profiles() {
   static const std::vector<Profile> kProfiles = {
-      {"x86-64-v3", "-march=x86-64-v3", false},
-      {"x86-64-v4", "-march=x86-64-v4 -mavx512vnni -mavx512vbmi", false},
-      {"x86-64-v4-bf16", "-march=x86-64-v4 -mavx512vnni -mavx512vbmi -mavx512bf16", true},
-      {"armv8.2-a", "-march=armv8.2-a+dotprod+fp16", false},
+      {"x86-64-v3", "-march=x86-64-v3", false, 144},
+      {"x86-64-v4", "-march=x86-64-v4 -mavx512vnni -mavx512vbmi", false, 80},
+      {"x86-64-v4-bf16", "-march=x86-64-v4 -mavx512vnni -mavx512vbmi -mavx512bf16", true, 80},
+      {"armv8.2-a", "-march=armv8.2-a+dotprod+fp16", false, 80},
   };
   return kProfiles;
 }

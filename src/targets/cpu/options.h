@@ -18,6 +18,7 @@ struct Profile {
   std::string_view name;   // "x86-64-v3"
   std::string_view flags;  // for the C++ compiler
   bool bf16_dot;           // multiplies pairs of bf16
+  int q16_block_bytes;     // sizeof(Q16Block) there, which the compiler itself cannot see
 };
 
 // All profiles, the plainest first; null for an unknown name.

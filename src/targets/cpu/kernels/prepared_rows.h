@@ -32,11 +32,11 @@ constexpr int64_t prepared_part_offset(PreparedKinds kinds, ActivationKind kind,
   return offset;
 }
 
-// Bytes a token of the whole.
-constexpr int64_t prepared_row_bytes(PreparedKinds kinds, int width, int groups) {
+// Bytes a token of the whole, where a block of q16 takes so many.
+constexpr int64_t prepared_row_bytes(PreparedKinds kinds, int width, int groups, int q16_block_bytes) {
   return prepared_part_bytes(ActivationKind::kF32, width, groups) +
          (kinds.bf16 ? prepared_part_bytes(ActivationKind::kBF16, width, groups) : 0) +
-         (kinds.q16 ? prepared_part_bytes(ActivationKind::kQ16, width, groups) : 0);
+         (kinds.q16 ? int64_t{blocks_of(width)} * q16_block_bytes * groups : 0);
 }
 
 // The part of `kind` of a prepared value that begins at `base` in a bucket of `capacity` tokens.
