@@ -24,40 +24,42 @@ Result<Executor> Executor::make(const CompiledProgram& program, const WeightView
   return executor;
 }
 
-void Executor::walk(const Bucket& bucket, Frame frame) const {
-  for (int32_t s = 0; s < bucket.segment_count; ++s) {
-    const Segment& segment = bucket.segments[s];
-    for (frame.turn = 0; frame.turn < segment.repeat; ++frame.turn) {
-      for (int32_t i = 0; i < segment.step_count; ++i) {
-        const StepRecord& step = segment.steps[i];
-        if (step.barrier) team_->barrier().wait();
-        step.kernel(frame, step.operands);
-      }
-    }
-  }
-}
+namespace {
 
-void Executor::walk_timed(const Bucket& bucket, Frame frame, std::vector<StepTime>& times) const {
-  using Clock = std::chrono::steady_clock;
-  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+// Calls visit(step, number of the step in the tape, frame) for every step a thread runs, in order.
+template <class Visit>
+void walk(const Bucket& bucket, Frame& frame, Visit visit) {
   size_t first = 0;
   for (int32_t s = 0; s < bucket.segment_count; ++s) {
     const Segment& segment = bucket.segments[s];
-    times.resize(std::max(times.size(), first + static_cast<size_t>(segment.step_count)));
     for (frame.turn = 0; frame.turn < segment.repeat; ++frame.turn) {
-      for (int32_t i = 0; i < segment.step_count; ++i) {
-        const StepRecord& step = segment.steps[i];
-        StepTime& time = times[first + static_cast<size_t>(i)];
-        const Clock::time_point begin = Clock::now();
-        if (step.barrier) team_->barrier().wait();
-        const Clock::time_point ready = Clock::now();
-        step.kernel(frame, step.operands);
-        time.wait_s += seconds(ready - begin);
-        time.kernel_s += seconds(Clock::now() - ready);
-      }
+      for (int32_t i = 0; i < segment.step_count; ++i) visit(segment.steps[i], first + static_cast<size_t>(i), frame);
     }
     first += static_cast<size_t>(segment.step_count);
   }
+}
+
+}  // namespace
+
+void Executor::run_steps(const Bucket& bucket, Frame frame) const {
+  walk(bucket, frame, [this](const StepRecord& step, size_t, const Frame& now) {
+    if (step.barrier) team_->barrier().wait();
+    step.kernel(now, step.operands);
+  });
+}
+
+void Executor::run_timed_steps(const Bucket& bucket, Frame frame, std::vector<StepTime>& times) const {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+  walk(bucket, frame, [&](const StepRecord& step, size_t number, const Frame& now) {
+    if (number >= times.size()) times.resize(number + 1);
+    const Clock::time_point begin = Clock::now();
+    if (step.barrier) team_->barrier().wait();
+    const Clock::time_point ready = Clock::now();
+    step.kernel(now, step.operands);
+    times[number].wait_s += seconds(ready - begin);
+    times[number].kernel_s += seconds(Clock::now() - ready);
+  });
 }
 
 Executor::Output Executor::run(const Batch& batch, KvPool kv, std::byte* states) {
@@ -78,8 +80,8 @@ Executor::Output Executor::run(const Batch& batch, KvPool kv, std::byte* states)
     Frame own = frame;
     own.thread = thread;
     own.local = local_[thread].data();
-    if (times_ != nullptr && thread == 0) return walk_timed(*bucket, own, *times_);
-    walk(*bucket, own);
+    if (times_ != nullptr && thread == 0) return run_timed_steps(*bucket, own, *times_);
+    run_steps(*bucket, own);
   });
   frame.local = local_[0].data();
   const auto floats = [&](const Operand& o) { return o.kind == Operand::kNone ? nullptr : frame.floats(o); };

@@ -41,8 +41,8 @@ class Executor {
 
  private:
   Executor(const CompiledProgram& program, const WeightView* weights, Team& team) : program_(&program), weights_(weights), team_(&team) {}
-  void walk(const Bucket& bucket, Frame frame) const;
-  void walk_timed(const Bucket& bucket, Frame frame, std::vector<StepTime>& times) const;
+  void run_steps(const Bucket& bucket, Frame frame) const;
+  void run_timed_steps(const Bucket& bucket, Frame frame, std::vector<StepTime>& times) const;
 
   const CompiledProgram* program_;
   const WeightView* weights_;

@@ -130,8 +130,7 @@ std::string act_text(Act act) { return "static_cast<Act>(" + number(static_cast<
 std::string emit_variants(const std::vector<VariantChoice>& variants) {
   std::string text = "constexpr GemmVariant kVariants[] = {\n";
   for (const VariantChoice& variant : variants) {
-    const char* kind = variant.activation == Act::kF32 ? "kF32" : variant.activation == Act::kBF16 ? "kBF16" : "kQ16";
-    text += "    {" + number(static_cast<int64_t>(variant.form)) + ", ActivationKind::" + kind + ", &gemm_variant<" + form_text(variant.form) + ", " + act_text(variant.activation) +
+    text += "    {" + number(static_cast<int64_t>(variant.form)) + ", " + act_text(variant.activation) + ", &gemm_variant<" + form_text(variant.form) + ", " + act_text(variant.activation) +
             ">, &unpack_row<" + form_text(variant.form) + ">},  // " + std::string(pack_form_name(variant.form)) + "\n";
   }
   return text + "};\n\n";

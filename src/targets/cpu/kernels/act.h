@@ -18,12 +18,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tape/program.h"
 #include "targets/cpu/kernels/pack_form.h"
 #include "targets/cpu/kernels/simd.h"
 
 namespace scratchy::cpu {
 
-enum class Act : uint8_t { kF32, kBF16, kQ16 };
+using Act = ActivationKind;
 
 struct Q16Block {
   DotCodes codes;

@@ -4,7 +4,6 @@
 // if the program uses it. A value [T, k, I] has k such rows a token. Which kinds a program prepares is one constant.
 #pragma once
 
-#include "tape/program.h"
 #include "targets/cpu/kernels/act.h"
 
 namespace scratchy::cpu {
@@ -14,34 +13,27 @@ struct PreparedKinds {
   bool bf16 = false, q16 = false;
 };
 
-// Bytes of one token's rows in the part of `kind`, for `groups` rows of `width` values.
-constexpr int64_t prepared_part_bytes(ActivationKind kind, int width, int groups) {
-  switch (kind) {
-    case ActivationKind::kF32: return static_cast<int64_t>(act_row_bytes(Act::kF32, width)) * groups;
-    case ActivationKind::kBF16: return static_cast<int64_t>(act_row_bytes(Act::kBF16, width)) * groups;
-    case ActivationKind::kQ16: return static_cast<int64_t>(act_row_bytes(Act::kQ16, width)) * groups;
-  }
-  return 0;
-}
+// Bytes of one token's rows in the part of `act`, for `groups` rows of `width` values.
+constexpr int64_t prepared_part_bytes(Act act, int width, int groups) { return static_cast<int64_t>(act_row_bytes(act, width)) * groups; }
 
-// Bytes a token in front of the part of `kind`.
-constexpr int64_t prepared_part_offset(PreparedKinds kinds, ActivationKind kind, int width, int groups) {
+// Bytes a token in front of the part of `act`.
+constexpr int64_t prepared_part_offset(PreparedKinds kinds, Act act, int width, int groups) {
   int64_t offset = 0;
-  if (kind != ActivationKind::kF32) offset += prepared_part_bytes(ActivationKind::kF32, width, groups);
-  if (kind == ActivationKind::kQ16 && kinds.bf16) offset += prepared_part_bytes(ActivationKind::kBF16, width, groups);
+  if (act != Act::kF32) offset += prepared_part_bytes(Act::kF32, width, groups);
+  if (act == Act::kQ16 && kinds.bf16) offset += prepared_part_bytes(Act::kBF16, width, groups);
   return offset;
 }
 
 // Bytes a token of the whole, where a block of q16 takes so many.
 constexpr int64_t prepared_row_bytes(PreparedKinds kinds, int width, int groups, int q16_block_bytes) {
-  return prepared_part_bytes(ActivationKind::kF32, width, groups) +
-         (kinds.bf16 ? prepared_part_bytes(ActivationKind::kBF16, width, groups) : 0) +
+  return prepared_part_bytes(Act::kF32, width, groups) +
+         (kinds.bf16 ? prepared_part_bytes(Act::kBF16, width, groups) : 0) +
          (kinds.q16 ? int64_t{blocks_of(width)} * q16_block_bytes * groups : 0);
 }
 
-// The part of `kind` of a prepared value that begins at `base` in a bucket of `capacity` tokens.
-constexpr int64_t prepared_part(PreparedKinds kinds, ActivationKind kind, int width, int groups, int64_t capacity) {
-  return prepared_part_offset(kinds, kind, width, groups) * capacity;
+// The part of `act` of a prepared value that begins at `base` in a bucket of `capacity` tokens.
+constexpr int64_t prepared_part(PreparedKinds kinds, Act act, int width, int groups, int64_t capacity) {
+  return prepared_part_offset(kinds, act, width, groups) * capacity;
 }
 
 // Writes x[groups, width] of token `row` into the prepared value at `base`.
@@ -52,11 +44,11 @@ inline void prepare_rows(const float* x, std::byte* base, int row, int64_t capac
     const int64_t at = static_cast<int64_t>(row) * kGroups + g;
     write_act_row<Act::kF32>(from, kWidth, base + at * static_cast<int64_t>(act_row_bytes(Act::kF32, kWidth)));
     if constexpr (kKinds.bf16) {
-      write_act_row<Act::kBF16>(from, kWidth, base + prepared_part(kKinds, ActivationKind::kBF16, kWidth, kGroups, capacity) +
+      write_act_row<Act::kBF16>(from, kWidth, base + prepared_part(kKinds, Act::kBF16, kWidth, kGroups, capacity) +
                                                   at * static_cast<int64_t>(act_row_bytes(Act::kBF16, kWidth)));
     }
     if constexpr (kKinds.q16) {
-      write_act_row<Act::kQ16>(from, kWidth, base + prepared_part(kKinds, ActivationKind::kQ16, kWidth, kGroups, capacity) +
+      write_act_row<Act::kQ16>(from, kWidth, base + prepared_part(kKinds, Act::kQ16, kWidth, kGroups, capacity) +
                                                  at * static_cast<int64_t>(act_row_bytes(Act::kQ16, kWidth)));
     }
   }
